@@ -1,0 +1,31 @@
+/* JSON text through jansson, with bounds and our errors. */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+
+G_BEGIN_DECLS
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+/**
+ * base_json_parse:
+ * @text: @size bytes of UTF-8; one JSON value, white space around it allowed
+ * @what: (transfer none): names the text in the error, e.g. "_delta_log/00000000000000000003.json line 2"
+ *
+ * Errors: SLUICE_ERROR_INVALID_JSON with @what, line and column. Duplicate keys: the last wins, as in Spark's reader.
+ * Returns: (transfer full).
+ */
+json_t *base_json_parse (const char *text, gsize size, const char *what, GError **error);
+
+/* Compact, keys in insertion order, UTF-8 unescaped. Returns: (transfer full). */
+char *base_json_text (const json_t *json);
+/* Compact with sorted keys: equal values give equal text. Returns: (transfer full). */
+char *base_json_canonical_text (const json_t *json);
+
+/* Members of an object, tolerant: absent or of another type gives the default. Borrows live as long as @object. */
+const char *base_json_string (const json_t *object, const char *key); /* (nullable) */
+gint64 base_json_int64 (const json_t *object, const char *key, gint64 fallback);
+gboolean base_json_bool (const json_t *object, const char *key, gboolean fallback);
+
+G_END_DECLS
