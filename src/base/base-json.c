@@ -1,0 +1,63 @@
+/* JSON text through jansson: see base-json.h. jansson bounds nesting at 2048 by itself; our callers bound the size. */
+#include "base-json.h"
+
+#include "base-error.h"
+
+#include <string.h>
+
+json_t *
+base_json_parse (const char *text, gsize size, const char *what, GError **error)
+{
+  json_error_t where;
+  json_t *json = json_loadb (text, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &where);
+
+  if (json == NULL)
+    base_error_set (error, SLUICE_ERROR_INVALID_JSON, "%s is not valid JSON: %s at line %d, column %d", what,
+                    where.text, where.line, where.column);
+  return json;
+}
+
+/* jansson allocates with malloc, the rest of the house frees with g_free. */
+static char *
+dump (const json_t *json, size_t flags)
+{
+  char *text = json_dumps (json, flags | JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION (17));
+  char *copy = g_strdup (text);
+
+  free (text);
+  return copy;
+}
+
+char *
+base_json_text (const json_t *json)
+{
+  return dump (json, 0);
+}
+
+char *
+base_json_canonical_text (const json_t *json)
+{
+  return dump (json, JSON_SORT_KEYS);
+}
+
+const char *
+base_json_string (const json_t *object, const char *key)
+{
+  return json_string_value (json_object_get (object, key));
+}
+
+gint64
+base_json_int64 (const json_t *object, const char *key, gint64 fallback)
+{
+  const json_t *value = json_object_get (object, key);
+
+  return json_is_integer (value) ? json_integer_value (value) : fallback;
+}
+
+gboolean
+base_json_bool (const json_t *object, const char *key, gboolean fallback)
+{
+  const json_t *value = json_object_get (object, key);
+
+  return json_is_boolean (value) ? json_is_true (value) : fallback;
+}
