@@ -1,0 +1,55 @@
+/* COPY to Parquet: writes one local file (or several) and reports what Delta needs to know about it. Nothing is fsynced. */
+#pragma once
+
+#include "base-cancel.h"
+#include "duck-session.h"
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const char *compression; /* (nullable): "snappy" (default), "zstd", "uncompressed" … */
+  const char *field_ids;   /* (nullable): text of FIELD_IDS, `{"a": 1, "s": {__duckdb_field_id: 2, "x": 3}}` */
+  gint64 row_group_rows;   /* 0 = DuckDB's default (122,880) */
+  gint64
+      file_size_bytes; /* > 0: @path is a directory that exists; files of about this size, `<path>/<prefix>N.parquet` */
+  const char *file_prefix; /* (nullable): with file_size_bytes; default "part-" */
+} DuckCopyOptions;
+
+/* Statistics of one leaf column. What DuckDB did not report is NULL or -1. */
+typedef struct {
+  char **path;         /* names from the top: {"s", "a"}; `element` for a list's element, `key`, `value` for a map's */
+  char *min, *max;     /* (nullable): DuckDB's text of the value; not set for a column of only NULLs or of NaN only */
+  gint64 null_count;   /* -1 = unknown */
+  gint64 n_values;     /* NULLs included; -1 = unknown */
+  gint64 column_bytes; /* compressed; -1 = unknown */
+  gint has_nan;        /* 1, 0, or -1 = not a floating column or unknown */
+} DuckColumnStats;
+
+typedef struct {
+  char *file_name; /* as DuckDB wrote it: a local path */
+  gint64 n_rows;
+  gint64 file_bytes;
+  gint64 footer_bytes;
+  GPtrArray *columns; /* (element-type DuckColumnStats), sorted by path */
+} DuckCopyFile;
+
+/* (nullable): the statistics of the leaf at @path (NULL-terminated names). */
+const DuckColumnStats *duck_copy_file_column (const DuckCopyFile *file, const char *const *path);
+
+/**
+ * duck_session_copy_parquet:
+ * @select: one SELECT; its column names become the file's
+ * @path: local path of the file (replaced if it exists), or of the directory with file_size_bytes
+ * @options: (nullable)
+ *
+ * A file is written even for no rows (not with file_size_bytes: then there may be none).
+ *
+ * Errors: as duck_session_query(); IO_ERROR, STORAGE_FULL. A half-written file may be left at @path.
+ * Returns: (transfer full) (element-type DuckCopyFile): the files; g_ptr_array_unref() frees all.
+ */
+GPtrArray *duck_session_copy_parquet (DuckSession *session, const char *select, const char *path,
+                                      const DuckCopyOptions *options, BaseCancel *cancel, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,39 @@
+/* The engine: one in-memory DuckDB per process. Memory limit, threads, registered functions are the engine's; time zone and
+ * temporary tables are a session's. Rows leave their order unless a query asks (preserve_insertion_order=false), which lets
+ * COPY and scans run in parallel in little memory: nothing may rely on an order that no ORDER BY states.
+ */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct DuckEngine DuckEngine;
+
+typedef struct {
+  gint64 memory_limit_bytes;  /* 0 = 60 % of the machine's memory */
+  guint n_threads;            /* 0 = number of processors */
+  const char *temp_directory; /* (nullable): where queries spill; NULL = a directory below g_get_tmp_dir() */
+} DuckEngineOptions;
+
+/**
+ * duck_engine_new:
+ * @options: (nullable): NULL = all defaults
+ *
+ * Opens the database and registers sluice_live, sluice_files, sluice_expect and sluice_expect_fail (duck-lend.h).
+ * Extensions are neither loaded nor installed by themselves.
+ *
+ * Errors: SLUICE_ERROR_INVALID_CONF_VALUE for an option that DuckDB refuses; SLUICE_ERROR_INTERNAL_ERROR.
+ * Threads: an engine is used by any number of threads.
+ * Returns: (transfer full).
+ */
+DuckEngine *duck_engine_new (const DuckEngineOptions *options, GError **error);
+DuckEngine *duck_engine_ref (DuckEngine *engine); /* (transfer full) */
+void duck_engine_unref (DuckEngine *engine);      /* accepts NULL; the last one closes the database */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckEngine, duck_engine_unref)
+
+guint duck_engine_n_threads (DuckEngine *engine);
+/* "v1.5.5". Borrowed for ever. */
+const char *duck_engine_library_version (void);
+
+G_END_DECLS
