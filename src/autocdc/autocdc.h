@@ -1,0 +1,155 @@
+/* AUTO CDC: change events → the rows of a target table.
+ *
+ * The target is a function of the *set* of all events so far, whatever their order, their batches and their repetitions.
+ * A caller describes a flow (AutoCdcFlow, the same for every front end), has it analysed against the schema of its source
+ * and the state of its target (AutoCdcPlan), and applies one micro-batch after another. Each batch is at most one commit of the
+ * target, which carries rows, memory and progress together.
+ */
+#pragma once
+
+#include "base-cancel.h"
+#include "base-type.h"
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* Of sql, relation, delta and duck. */
+typedef struct SqlExpr SqlExpr;
+typedef struct RelationPlan RelationPlan;
+typedef struct RelationContext RelationContext;
+typedef struct DeltaTable DeltaTable;
+typedef struct DeltaSnapshot DeltaSnapshot;
+typedef struct DuckSession DuckSession;
+
+/* The domain of an AUTO CDC target's log, and the writer-only feature of its protocol. A reset of the target writes the domain
+ * with `removed=true` in the commit that removes all rows; the next batch begins anew. */
+#define AUTOCDC_DOMAIN  "sluice.autoCdc"
+#define AUTOCDC_FEATURE "sluice.autoCdc"
+
+typedef enum {
+  AUTOCDC_SCD1 = 1,
+  AUTOCDC_SCD2 = 2,
+  AUTOCDC_BITEMPORAL = 3,
+} AutoCdcType;
+
+/* A flow as its author wrote it. Zero-initialise, then fill. Everything is (transfer none) and must outlive the plan made from
+ * it. Lists are NULL-terminated; NULL = the clause was not given. Names are plain column names without quotes. */
+typedef struct {
+  const char *name;                       /* of the flow, for messages */
+  const char *target;                     /* of the target, for messages */
+  const char *const *keys;                /* KEYS */
+  const SqlExpr *sequence_by;             /* SEQUENCE BY */
+  const SqlExpr *system_sequence_by;      /* SYSTEM SEQUENCE BY */
+  const SqlExpr *delete_when;             /* APPLY AS DELETE WHEN */
+  const SqlExpr *truncate_when;           /* APPLY AS TRUNCATE WHEN */
+  const SqlExpr *where;                   /* WHERE of APPLY CHANGES */
+  const char *const *columns;             /* COLUMNS (…); empty = not given */
+  const char *const *except_columns;      /* COLUMNS * EXCEPT (…); empty = not given */
+  const char *const *track_history;       /* TRACK HISTORY ON …; empty = not given */
+  const char *const *track_except;        /* TRACK HISTORY ON * EXCEPT (…); empty = not given */
+  gboolean ignore_null;                   /* IGNORE NULL UPDATES */
+  const char *const *ignore_null_columns; /* … ON (…); empty is an error */
+  const char *const *ignore_null_except;  /* … ON * EXCEPT (…) */
+  const char *columns_to_update;          /* COLUMNS TO UPDATE */
+  AutoCdcType type;                       /* STORED AS; 0 = AUTOCDC_SCD1 */
+  gboolean once;                          /* ONCE: progress is the caller's */
+  gboolean from_snapshot;                 /* FROM SNAPSHOT */
+} AutoCdcFlow;
+
+/**
+ * autocdc_column_name:
+ * @expr: (transfer none): what stands where a clause wants the name of a column
+ *
+ * Errors: AUTOCDC_MULTIPART_COLUMN_IDENTIFIER for `a.b`, AUTOCDC_NON_COLUMN_IDENTIFIER for any other expression, both at its
+ * position.
+ * Returns: (transfer full).
+ */
+char *autocdc_column_name (const SqlExpr *expr, GError **error);
+
+/**
+ * autocdc_flow_check:
+ *
+ * The checks of a flow's clauses that need no schema: the combinations of autocdc.md §2.3, and the clauses that this engine
+ * does not run, refused as UNSUPPORTED_FEATURE by name (IGNORE NULL UPDATES, COLUMNS TO UPDATE, APPLY AS TRUNCATE, BITEMPORAL,
+ * FROM SNAPSHOT, WHERE). A combination error comes before a refusal.
+ */
+gboolean autocdc_flow_check (const AutoCdcFlow *flow, GError **error);
+
+/* An analysed flow: immutable, reference-counted, usable for every batch until the schema of the source changes. */
+typedef struct AutoCdcPlan AutoCdcPlan;
+AutoCdcPlan *autocdc_plan_ref (AutoCdcPlan *plan);
+void autocdc_plan_unref (AutoCdcPlan *plan); /* accepts NULL */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcPlan, autocdc_plan_unref)
+
+/**
+ * autocdc_plan_new:
+ * @flow: the flow; checked by autocdc_flow_check() first
+ * @source: (transfer none): the bound query whose rows are the change events, expectations and all; a streaming leaf in it
+ *   stands for the current micro-batch when the plan is applied. A reference is kept.
+ * @target: (nullable): the target as it is; NULL when it does not exist yet. Only read here.
+ * @declared: (nullable): the schema that the author declared for the target
+ * @context: binds the clauses' expressions; must outlive the plan
+ *
+ * Resolves the clauses against the source's columns, finds the target's schema, and compares both with what the target's
+ * domain recorded.
+ *
+ * Errors: the conditions of autocdc.md §2.3; AUTOCDC_INVALID_STATE.* for a target that holds something else;
+ * USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE; every binding error of an expression, at its position.
+ * Returns: (transfer full).
+ */
+AutoCdcPlan *autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *target,
+                               const BaseType *declared, RelationContext *context, GError **error);
+
+/* The schema that the target has after the next batch: what it has now, plus new columns of the source, interval columns last.
+ * A target that does not exist yet is to be created with it. Borrowed. */
+const BaseType *autocdc_plan_target_schema (const AutoCdcPlan *plan);
+AutoCdcType autocdc_plan_type (const AutoCdcPlan *plan);
+
+/* Whether flows that feed one target fit together. With one flow always TRUE.
+ * Errors: AUTOCDC_INVALID_STATE.{KEY_SCHEMA,SCD_TYPE,SEQUENCING_TYPE,TRACK_HISTORY}_DRIFT or AUTOCDC_FLOWS_DISAGREE where they
+ * differ; UNSUPPORTED_FEATURE where they agree, because several flows into one target are not run by this engine. */
+gboolean autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, GError **error);
+
+/* One micro-batch, as the stream logged it. */
+typedef struct {
+  const char *run_id;         /* of the flow's progress: the appId of the commit's `txn` */
+  gint64 batch_id;            /* from 0 */
+  const char *offsets_digest; /* sha256 of the batch's logged offsets, 64 hex digits */
+  gint64 clock_us;            /* the batch's clock, read when its offsets were logged */
+  gint64
+      retention_seconds; /* of tombstones; -1 = for ever. The table property, where set, is the caller's to put here */
+} AutoCdcBatch;
+
+typedef struct {
+  gint64 version;          /* of the commit; -1 = the batch changed nothing and made none */
+  gboolean already_done;   /* the target had this batch with this digest before */
+  guint64 n_source_events; /* rows read */
+  guint64 n_upserted_rows; /* target rows inserted or updated */
+  guint64 n_deleted_rows;  /* target rows removed */
+  guint64 n_late_events;   /* events that changed neither a row nor the memory's answer because newer ones were there */
+  guint64 n_state_rows;    /* facts in state files after the batch */
+  guint64 n_tombstones_removed;
+} AutoCdcOutcome;
+
+/**
+ * autocdc_apply:
+ * @target: the table, which must exist; its newest version is taken
+ * @plan: as analysed against the source of this batch
+ * @session: (transfer none): for every query; its temporary tables are this call's while it runs
+ * @cancel: (nullable)
+ * @outcome: (out)
+ *
+ * Reads the batch's events once, computes what the target's rows must be, and commits the difference: data files, deletion
+ * vectors (or rewritten files), change files when the table records its feed, state files, schema and domain, `txn`
+ * and the flow's progress. A first batch makes an empty table an AUTO CDC target. Another writer's commit that matters makes it
+ * compute again; the events are not read again.
+ *
+ * Errors: AUTOCDC_MICROBATCH_VALIDATION.* (nothing is written), AUTOCDC_INVALID_STATE.*, FLOW_CHECKPOINT_CORRUPT when the target
+ * holds this batch with another digest, DELTA_CONCURRENT_WRITE after too many tries, and all that reading and writing may say.
+ * Threads: one per session; flows into different tables may run at the same time.
+ */
+gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, DuckSession *session,
+                        BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
+
+G_END_DECLS
