@@ -155,7 +155,7 @@ typedef struct {
  *
  * Makes local files objects, durably: fsync of every file, mkdir -p, rename into place, fsync of every directory touched.
  * Existing objects are not replaced. On an error some of the files may have been published: none is named by a commit
- * yet, so they are only garbage; scratch files not yet moved stay where they are. Modes become 0666 & ~umask.
+ * yet, so they are only garbage; scratch files not yet moved stay where they are.
  *
  * Errors:   SLUICE_ERROR_OBJECT_STORE_CONFLICT when a key exists; IO errors.
  */
