@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 static void
 append_quoted (GString *out, const char *text, char quote)
@@ -111,7 +112,21 @@ base_text_uri_decode (const char *text)
 char *
 base_text_uuid (void)
 {
-  return g_uuid_string_random ();
+  /* Not g_uuid_string_random(): its generator's state is copied by fork(), and two processes would name the same files. */
+  guint8 b[16];
+  gsize n_filled = 0;
+
+  while (n_filled < sizeof b) {
+    gssize n = getrandom (b + n_filled, sizeof b - n_filled, 0);
+    if (n > 0)
+      n_filled += (gsize) n;
+    else
+      g_assert (errno == EINTR); /* the only failure of so small a request */
+  }
+  b[6] = (b[6] & 0x0f) | 0x40; /* version 4, random */
+  b[8] = (b[8] & 0x3f) | 0x80; /* variant of RFC 4122 */
+  return g_strdup_printf ("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+                          b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
 char *
