@@ -9,6 +9,7 @@
 #include "base-clock.h"
 #include "base-settings.h"
 #include "base-type.h"
+#include "relation-plan.h"
 
 #include <glib.h>
 
@@ -16,8 +17,7 @@ G_BEGIN_DECLS
 
 typedef struct Catalog Catalog;
 typedef struct CatalogSession CatalogSession;
-typedef struct DuckSession DuckSession;
-typedef struct RelationContext RelationContext;
+
 typedef struct SqlStatement SqlStatement;
 typedef struct StoreContext StoreContext;
 

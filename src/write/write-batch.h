@@ -20,18 +20,19 @@
 #pragma once
 
 #include "base-cancel.h"
+#include "base-clock.h"
 #include "base-type.h"
+#include "delta-scan.h"
+#include "delta-snapshot.h"
+#include "delta-table.h"
+#include "delta-transaction.h"
+#include "duck-session.h"
+#include "relation-plan.h"
 
 #include <glib.h>
 #include <jansson.h>
 
 G_BEGIN_DECLS
-
-typedef struct DeltaTable DeltaTable;
-typedef struct DeltaSnapshot DeltaSnapshot;
-typedef struct DeltaTransaction DeltaTransaction;
-typedef struct DuckSession DuckSession;
-typedef struct RelationContext RelationContext;
 
 typedef struct WriteBatch WriteBatch;
 
@@ -43,13 +44,13 @@ typedef struct {
 
 typedef struct {
   BaseCancel *cancel; /* (nullable) (transfer none): outlives the batch */
-  gint64 now_us;      /* the commit's clock: modification times of files, commitInfo */
-  RelationContext
-      *context; /* (nullable) (transfer none): binds CHECK constraints and generated columns, outlives the batch;
-                                    * NULL is an error (INTERNAL_ERROR) only when the table has any of them */
+  BaseClock clock;    /* modification times of files, commitInfo */
+  /* (nullable) (transfer none): binds CHECK constraints and generated columns; outlives the batch. NULL is INTERNAL_ERROR, but
+   * only when the table has any of them. */
+  const RelationContext *context;
   const WriteHiddenColumn *hidden; /* (transfer none), copied */
   guint n_hidden;
-  guint64 n_rows_per_file; /* 0 = 2,000,000: a data file is closed near this many rows */
+  guint64 n_rows_per_file; /* 0 = about 2,000,000: a data file is closed near this many rows */
 } WriteOptions;
 
 /**
@@ -68,31 +69,27 @@ WriteBatch *write_batch_begin (DeltaTable *table, DeltaSnapshot *snapshot, DuckS
 void write_batch_free (WriteBatch *batch); /* accepts NULL; deletes what was staged or published and not committed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (WriteBatch, write_batch_free)
 
-/* The table as it will be after the commit. */
-typedef struct {
-  const BaseType *schema;               /* logical; NULL = unchanged */
-  const char *const *partition_columns; /* NULL-terminated; NULL = unchanged */
-  json_t *configuration;                /* (transfer none): object of strings, the whole of it; NULL = unchanged */
-  const char *name;                     /* NULL = unchanged */
-  const char *description;              /* NULL = unchanged */
-} WriteMetadata;
-
 /**
  * write_batch_set_metadata:
+ * @metadata: (transfer none): the table as it shall be after the commit: delta_metadata_new(), or delta_metadata_with_…() of the
+ *     snapshot's
  *
- * Puts new metadata, and the protocol that it needs (features are added, never taken away), into the commit. Validates the
- * schema (duplicate, reserved and illegal column names; partition columns), table properties (write-properties.h), assigns column
- * mapping ids and physical names to new fields, and the hidden names of row tracking's columns. Rows given afterwards have the new schema.
+ * Puts new metadata, and the protocol that it needs (features are added, never taken away), into the commit, after
+ * delta_metadata_prepare() and the checks of names and partition columns. Rows given afterwards have the new schema.
  *
- * Errors: DELTA_UNKNOWN_CONFIGURATION, DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS, RESERVED_CDC_COLUMNS_ON_WRITE, COLUMN_ALREADY_EXISTS, …
+ * Errors: those of delta_metadata_prepare(); COLUMN_ALREADY_EXISTS, DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES,
+ *         DELTA_INVALID_PARTITION_COLUMN, DELTA_INVALID_PARTITION_COLUMN_TYPE, DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION,
+ *         RESERVED_CDC_COLUMNS_ON_WRITE, UNSUPPORTED_DATATYPE.
  */
-gboolean write_batch_set_metadata (WriteBatch *batch, const WriteMetadata *metadata, GError **error);
+gboolean write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error);
 
-/* The schema that rows must have; the metadata's configuration. Borrows live until set_metadata or the batch's end. */
-const BaseType *write_batch_schema (WriteBatch *batch);
+/* The metadata to be committed and its schema, which rows must have. Borrows live until set_metadata or the batch's end. */
+DeltaMetadata *write_batch_metadata (WriteBatch *batch);
+BaseType *write_batch_schema (WriteBatch *batch);
 /* The Delta transaction under the batch, for actions that are not rows: txn, domainMetadata, further features. (transfer none). */
 DeltaTransaction *write_batch_transaction (WriteBatch *batch);
-/* Deletions mark rows in vectors (else touched files are rewritten). Known from the start of the batch. */
+/* Deletions mark rows in vectors (else touched files are rewritten): delta.enableDeletionVectors is not false. The property and
+ * the feature are put into the commit when the first vector needs them. */
 gboolean write_batch_uses_vectors (WriteBatch *batch);
 /* The legacy change feed is on in the metadata to be committed. Who updates rows, or deletes rows on a table without vectors,
  * must then give ALL changes of the batch as change rows (write_batch_changes or WRITE_ROWS_CHANGE_TYPE). */
@@ -107,7 +104,6 @@ typedef enum {
   WRITE_ROWS_CHANGE_TYPE = 1 << 2, /* the text has _change_type (insert or update_postimage): the files are named in cdc
                                            * actions too, so that no row is written twice (cdf.md 3.4a); only when the feed is on */
   WRITE_ROWS_CHECKED = 1 << 3,     /* constraints are known to hold: rows copied from the same table */
-  WRITE_ROWS_ORDERED = 1 << 4,     /* keep the text's order inside the files */
 } WriteRowsFlags;
 
 /**
@@ -124,16 +120,16 @@ gboolean write_batch_rows (WriteBatch *batch, const char *sql, WriteRowsFlags fl
 
 /**
  * write_batch_delete:
- * @sql: (transfer none): a SELECT of `file_index` (UBIGINT: index of the file in the snapshot, as a scan of delta gives it) and
- *     `row_number` (BIGINT: position of the row in its file); a row may come twice
- * @n_rows: (out) (optional): rows that were live before and are dead now
+ * @scan: (transfer none): a scan of the batch's snapshot, with file_index_name and row_number_name
+ * @sql: (transfer none): a SELECT of `file_index` and `row_number` (BIGINT both), as @scan gave them; a row may come twice
+ * @n_rows: (out) (optional): rows that were live before this call and are not any more
  *
- * Deletes rows: by deletion vectors (joined with the old ones; a file without a live row is removed whole), or by rewriting the
- * touched files with hidden columns and row ids kept, when the table does not use vectors. Call it once per batch at most.
+ * Deletes rows: by deletion vectors (joined with the old ones; a file without a live row is removed whole), or, when the table
+ * does not use vectors, by rewriting the touched files at commit, with hidden columns and row ids kept.
  *
  * Errors: DELTA_CANNOT_MODIFY_APPEND_ONLY: delta.appendOnly is true.
  */
-gboolean write_batch_delete (WriteBatch *batch, const char *sql, guint64 *n_rows, GError **error);
+gboolean write_batch_delete (WriteBatch *batch, DeltaScan *scan, const char *sql, guint64 *n_rows, GError **error);
 
 /* Removes every live file of the snapshot (overwrite, reset). Same error as write_batch_delete.
  * @n_rows: (out) (optional): live rows removed, -1 where a file has no count. */
@@ -169,7 +165,8 @@ gboolean write_batch_side_file (WriteBatch *batch, const char *directory, const 
 typedef struct {
   const char *operation; /* Spark's name: "WRITE", "STREAMING UPDATE", "MERGE", … */
   json_t *parameters;    /* (transfer none) (nullable): object of strings */
-  json_t *metrics;       /* (transfer none) (nullable): object of strings, beside those that the batch counts itself */
+  json_t *metrics; /* (transfer none) (nullable): object of integers; they win over those that the batch counts itself:
+                          * numFiles, numOutputRows, numOutputBytes, numRemovedFiles, numRemovedBytes, numAddedChangeFiles … */
   gboolean
       reads_table; /* FALSE: a blind append, which only conflicts with metadata and protocol changes, and is tried again */
 } WriteCommit;
@@ -185,24 +182,17 @@ typedef struct {
 /* What was staged or done so far. Borrow lives as long as the batch. */
 const WriteCounters *write_batch_counters (WriteBatch *batch);
 
-typedef enum {
-  WRITE_COMMIT_DONE,
-  WRITE_COMMIT_CONFLICT, /* another commit won; nothing was written, free the batch and start again from a new snapshot */
-} WriteCommitOutcome;
-
 /**
  * write_batch_commit:
- * @version: (out) (optional): the version made
- * @outcome: (out): set when TRUE is returned
- * @conflict: (out) (optional): with WRITE_COMMIT_CONFLICT what won, as an error of class CONFLICT (transfer full)
+ * @result: (out caller-allocates): DELTA_COMMIT_DONE and the version, or DELTA_COMMIT_CONFLICT and what won: then nothing was
+ *     written; free the batch and start again from a new snapshot. Cleared by the caller with delta_commit_result_clear().
  *
- * Publishes and commits. A batch without any action (no rows, no metadata, nothing put into the transaction) still commits;
- * who wants no empty version asks write_batch_is_empty() first.
+ * Publishes and commits. A batch without any action still commits an empty version; ask write_batch_is_empty() first.
  *
  * Errors: DELTA_COMMIT_UNKNOWN: it may have landed; read the table again before anything else. The files are left in place.
+ *         Other errors: nothing was committed.
  */
-gboolean write_batch_commit (WriteBatch *batch, const WriteCommit *commit, gint64 *version, WriteCommitOutcome *outcome,
-                             GError **conflict, GError **error);
+gboolean write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitResult *result, GError **error);
 /* No row was staged, deleted or removed, and no metadata was set. (Actions put into the transaction are not looked at.) */
 gboolean write_batch_is_empty (WriteBatch *batch);
 

@@ -1,16 +1,13 @@
-/* The rows that fit a table: schema evolution, store assignment with defaults and generated columns, table properties. */
+/* The rows that fit a table: schema evolution, store assignment with defaults and generated columns. */
 #pragma once
 
 #include "base-type.h"
+#include "relation-plan.h"
 
 #include <glib.h>
 #include <jansson.h>
 
 G_BEGIN_DECLS
-
-typedef struct DeltaSnapshot DeltaSnapshot;
-typedef struct RelationContext RelationContext;
-typedef struct RelationPlan RelationPlan;
 
 /**
  * write_schema_merge:
@@ -24,30 +21,21 @@ typedef struct RelationPlan RelationPlan;
  */
 BaseType *write_schema_merge (const BaseType *table, const BaseType *data);
 
-typedef enum { WRITE_FIT_BY_POSITION, WRITE_FIT_BY_NAME } WriteFitMode;
-
 /**
  * write_plan_fit:
  * @schema: (transfer none): the table's schema, with its metadata (CURRENT_DEFAULT, delta.generationExpression)
- * @columns: (nullable) (transfer none): INSERT's column list, NULL-terminated; positions of @input are these columns
- * @input: (transfer none)
+ * @table_name: for errors
+ * @flags: RELATION_ASSIGN_BY_POSITION or _BY_NAME, with _FILL where missing columns are allowed
+ * @columns: (nullable) (transfer none): INSERT's column list, NULL-terminated: the columns that @input's positions are
  *
- * Casts @input to @schema by Spark's store assignment; fills missing columns from their defaults, generated columns from
- * their expressions, nullable ones with NULL.
+ * relation_plan_assign() with the table's own defaults; generated columns that @input does not give are computed from
+ * the others.
  *
- * Errors: INSERT_COLUMN_ARITY_MISMATCH…, INCOMPATIBLE_DATA_FOR_TABLE.…, CAST_INVALID_INPUT (at execution) and the like.
+ * Errors: those of relation_plan_assign(); UNRESOLVED_COLUMN, COLUMN_ALREADY_EXISTS (in @columns).
  * Returns: (transfer full): a plan whose columns are @schema's, in its order.
  */
-RelationPlan *write_plan_fit (RelationContext *context, const BaseType *schema, WriteFitMode mode,
-                              const char *const *columns, RelationPlan *input, GError **error);
-
-/**
- * write_properties_check:
- * @configuration: (transfer none): object of strings
- *
- * Every `delta.*` key must be known and its value valid; other keys are free.
- * Errors: DELTA_UNKNOWN_CONFIGURATION with near names, DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION.
- */
-gboolean write_properties_check (json_t *configuration, GError **error);
+RelationPlan *write_plan_fit (RelationPlan *input, const BaseType *schema, RelationAssignFlags flags,
+                              const char *const *columns, const char *table_name, const RelationContext *context,
+                              GError **error);
 
 G_END_DECLS
