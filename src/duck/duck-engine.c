@@ -1,0 +1,217 @@
+/* The engine: opening and closing DuckDB, and the thread that insists on interrupts.
+ *
+ * Interrupts. duckdb_interrupt() sets a flag that DuckDB clears when a statement begins, so one that comes between our last look
+ * at the BaseCancel and that moment is lost. Every call that may take long is therefore a DuckRun: while it lasts, a hook on the
+ * cancel puts the run on engine->interrupts, and the interrupter thread interrupts its connection every INTERRUPT_PERIOD_US
+ * until the run has ended. The thread starts with the first cancellation and sleeps while the list is empty.
+ *
+ * Invariants:
+ *  1. A run is on the list only between duck_run_begin() and duck_run_end(), and its connection is open that long.
+ *  2. Lock order: the cancel's lock, then interrupt_lock.
+ */
+#include "duck-engine.h"
+
+#include "base-text.h"
+#include "duck-private.h"
+
+#include <unistd.h>
+
+#define INTERRUPT_PERIOD_US 2000
+
+static gpointer
+interrupter_main (gpointer data)
+{
+  DuckEngine *engine = data;
+
+  g_mutex_lock (&engine->interrupt_lock);
+  while (!engine->closing) {
+    if (engine->interrupts->len == 0) {
+      g_cond_wait (&engine->interrupt_cond, &engine->interrupt_lock);
+      continue;
+    }
+    for (guint i = 0; i < engine->interrupts->len; i++) {
+      const DuckRun *run = g_ptr_array_index (engine->interrupts, i);
+      duckdb_interrupt (run->connection);
+    }
+    g_cond_wait_until (&engine->interrupt_cond, &engine->interrupt_lock, g_get_monotonic_time () + INTERRUPT_PERIOD_US);
+  }
+  g_mutex_unlock (&engine->interrupt_lock);
+  return NULL;
+}
+
+/* The BaseCancel's hook, in the thread that raises it. */
+static void
+run_interrupt (gpointer data)
+{
+  DuckRun *run = data;
+  DuckEngine *engine = run->engine;
+
+  g_mutex_lock (&engine->interrupt_lock);
+  duckdb_interrupt (run->connection);
+  if (!g_ptr_array_find (engine->interrupts, run, NULL))
+    g_ptr_array_add (engine->interrupts, run);
+  if (engine->interrupter == NULL) /* if there is no thread to be had, one interrupt must do */
+    engine->interrupter = g_thread_try_new ("duck-interrupt", interrupter_main, engine, NULL);
+  g_cond_signal (&engine->interrupt_cond);
+  g_mutex_unlock (&engine->interrupt_lock);
+}
+
+gboolean
+duck_run_begin (DuckRun *run, DuckEngine *engine, duckdb_connection connection, BaseCancel *cancel, GError **error)
+{
+  if (!base_cancel_check (cancel, error))
+    return FALSE;
+  run->engine = engine;
+  run->connection = connection;
+  run->cancel = cancel;
+  run->hook_id = base_cancel_add_hook (cancel, run_interrupt, run);
+  return TRUE;
+}
+
+void
+duck_run_end (DuckRun *run)
+{
+  if (run->cancel == NULL)
+    return;
+  base_cancel_remove_hook (run->cancel, run->hook_id);
+  g_mutex_lock (&run->engine->interrupt_lock);
+  g_ptr_array_remove (run->engine->interrupts, run);
+  g_mutex_unlock (&run->engine->interrupt_lock);
+}
+
+/* ---- opening ---- */
+
+/* Two processes must not spill into one directory: DuckDB's temporary files have fixed names. */
+static char *
+own_temp_directory (const char *parent)
+{
+  g_autofree char *uuid = base_text_uuid ();
+  g_autofree char *name = g_strdup_printf ("sluice-%d-%.8s", (int) getpid (), uuid);
+
+  return g_build_filename (parent != NULL ? parent : g_get_tmp_dir (), name, NULL);
+}
+
+static gboolean
+set_option (duckdb_config config, const char *name, const char *value, GError **error)
+{
+  if (duckdb_set_config (config, name, value) == DuckDBSuccess)
+    return TRUE;
+  return base_error_set (error, SLUICE_ERROR_INVALID_CONF_VALUE, "The value `%s` of DuckDB's option %s was refused",
+                         value, name);
+}
+
+static gboolean
+set_options (DuckEngine *engine, duckdb_config config, const DuckEngineOptions *options, GError **error)
+{
+  static const char *const fixed[][2] = {
+    { "autoload_known_extensions", "false" },
+    { "autoinstall_known_extensions", "false" },
+    { "preserve_insertion_order", "false" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (fixed); i++) {
+    if (!set_option (config, fixed[i][0], fixed[i][1], error))
+      return FALSE;
+  }
+  gint64 memory = options->memory_limit_bytes;
+  if (memory <= 0)
+    memory = (gint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE) / 10 * 6;
+  g_autofree char *memory_text = g_strdup_printf ("%" G_GINT64_FORMAT "B", memory);
+  g_autofree char *threads_text = g_strdup_printf ("%u", engine->n_threads);
+  return set_option (config, "memory_limit", memory_text, error) &&
+         set_option (config, "threads", threads_text, error) &&
+         set_option (config, "temp_directory", engine->temp_directory, error);
+}
+
+static gboolean
+open_database (DuckEngine *engine, const DuckEngineOptions *options, GError **error)
+{
+  duckdb_config config = NULL;
+  char *message = NULL;
+
+  if (duckdb_create_config (&config) != DuckDBSuccess)
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "DuckDB gave no configuration");
+  if (!set_options (engine, config, options, error)) {
+    duckdb_destroy_config (&config);
+    return FALSE;
+  }
+  duckdb_state state = duckdb_open_ext (":memory:", &engine->database, config, &message);
+  duckdb_destroy_config (&config);
+  if (state == DuckDBSuccess)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_INVALID_CONF_VALUE, "DuckDB did not open: %s", message != NULL ? message : "");
+  duckdb_free (message);
+  return FALSE;
+}
+
+DuckEngine *
+duck_engine_new (const DuckEngineOptions *options, GError **error)
+{
+  static const DuckEngineOptions defaults = { 0 };
+  g_autoptr (DuckEngine) engine = g_new0 (DuckEngine, 1);
+
+  if (options == NULL)
+    options = &defaults;
+  g_atomic_ref_count_init (&engine->refs);
+  g_mutex_init (&engine->error_lock);
+  g_mutex_init (&engine->interrupt_lock);
+  g_cond_init (&engine->interrupt_cond);
+  g_mutex_init (&engine->kernel_lock);
+  g_mutex_init (&engine->lend_lock);
+  engine->interrupts = g_ptr_array_new ();
+  engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
+  engine->temp_directory = own_temp_directory (options->temp_directory);
+  if (!open_database (engine, options, error) || !duck_engine_init_kernels (engine, error) ||
+      !duck_engine_init_lend (engine, error))
+    return NULL;
+  return g_steal_pointer (&engine);
+}
+
+DuckEngine *
+duck_engine_ref (DuckEngine *engine)
+{
+  g_atomic_ref_count_inc (&engine->refs);
+  return engine;
+}
+
+/* Sessions hold references, so nothing runs any more when the last one goes. */
+void
+duck_engine_unref (DuckEngine *engine)
+{
+  if (engine == NULL || !g_atomic_ref_count_dec (&engine->refs))
+    return;
+  g_mutex_lock (&engine->interrupt_lock);
+  engine->closing = TRUE;
+  g_cond_signal (&engine->interrupt_cond);
+  g_mutex_unlock (&engine->interrupt_lock);
+  if (engine->interrupter != NULL)
+    g_thread_join (engine->interrupter);
+  duck_engine_disconnect_kernels (engine);
+  duckdb_close (&engine->database);
+  duck_engine_clear_kernels (engine);
+  duck_engine_clear_lend (engine);
+  if (engine->temp_directory != NULL)
+    (void) rmdir (engine->temp_directory); /* there only if a query spilled; DuckDB removed its own files */
+  for (guint i = 0; i < DUCK_ENGINE_KEPT_ERRORS; i++)
+    g_clear_error (&engine->errors[i].error);
+  g_ptr_array_unref (engine->interrupts);
+  g_mutex_clear (&engine->error_lock);
+  g_mutex_clear (&engine->interrupt_lock);
+  g_cond_clear (&engine->interrupt_cond);
+  g_mutex_clear (&engine->kernel_lock);
+  g_mutex_clear (&engine->lend_lock);
+  g_free (engine->temp_directory);
+  g_free (engine);
+}
+
+guint
+duck_engine_n_threads (DuckEngine *engine)
+{
+  return engine->n_threads;
+}
+
+const char *
+duck_engine_library_version (void)
+{
+  return duckdb_library_version ();
+}

@@ -1,0 +1,324 @@
+/* Sessions: statements in, results out. Every statement goes prepare → pending → execute inside one DuckRun, so that planning,
+ * running and (in duck-result.c) fetching can all be interrupted.
+ */
+#include "duck-session.h"
+
+#include "base-text.h"
+#include "duck-private.h"
+
+/* ---- opening ---- */
+
+static gboolean
+setup (DuckSession *session, GError **error)
+{
+  /* Progress is only kept when the bar is on; printing it is not ours. */
+  return duck_session_execute (session,
+                               "SET enable_progress_bar = true; SET enable_progress_bar_print = false; "
+                               "SET progress_bar_time = 0",
+                               NULL, error) &&
+         duck_session_set_time_zone (session, "UTC", error);
+}
+
+DuckSession *
+duck_session_new (DuckEngine *engine, GError **error)
+{
+  g_autoptr (DuckSession) session = g_new0 (DuckSession, 1);
+
+  session->engine = duck_engine_ref (engine);
+  if (duckdb_connect (engine->database, &session->connection) != DuckDBSuccess) {
+    base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "DuckDB gave no connection");
+    return NULL;
+  }
+  if (!setup (session, error))
+    return NULL;
+  return g_steal_pointer (&session);
+}
+
+void
+duck_session_free (DuckSession *session)
+{
+  if (session == NULL)
+    return;
+  if (session->streaming != NULL)
+    duck_result_abandon (session->streaming);
+  if (session->connection != NULL)
+    duckdb_disconnect (&session->connection);
+  duck_engine_unref (session->engine);
+  g_free (session->time_zone);
+  g_free (session);
+}
+
+DuckEngine *
+duck_session_engine (DuckSession *session)
+{
+  return session->engine;
+}
+
+gboolean
+duck_session_set_time_zone (DuckSession *session, const char *time_zone, GError **error)
+{
+  g_autofree char *literal = base_text_sql_literal (time_zone);
+  g_autofree char *sql = g_strdup_printf ("SET TimeZone = %s", literal);
+
+  if (!duck_session_execute (session, sql, NULL, NULL))
+    return base_error_set (error, SLUICE_ERROR_INVALID_TIMEZONE, "The time zone `%s` is not known", time_zone);
+  g_free (session->time_zone);
+  session->time_zone = g_strdup (time_zone);
+  return TRUE;
+}
+
+const char *
+duck_session_time_zone (DuckSession *session)
+{
+  return session->time_zone;
+}
+
+double
+duck_session_progress (DuckSession *session)
+{
+  return duckdb_query_progress (session->connection).percentage;
+}
+
+/* ---- running ---- */
+
+/* A new statement ends the streaming result of the one before. */
+static void
+end_streaming (DuckSession *session)
+{
+  if (session->streaming != NULL)
+    duck_result_abandon (session->streaming);
+}
+
+static gboolean
+run_prepared (DuckSession *session, duckdb_prepared_statement prepared, gboolean streaming, const char *sql,
+              duckdb_result *result, GError **error)
+{
+  duckdb_pending_result pending = NULL;
+  duckdb_state state =
+      streaming ? duckdb_pending_prepared_streaming (prepared, &pending) : duckdb_pending_prepared (prepared, &pending);
+
+  if (state != DuckDBSuccess) {
+    duck_error_set (session->engine, duckdb_pending_error (pending), sql, error);
+    duckdb_destroy_pending (&pending);
+    return FALSE;
+  }
+  duckdb_result own = { 0 };
+  state = duckdb_execute_pending (pending, &own);
+  if (state != DuckDBSuccess) {
+    const char *message = duckdb_result_error (&own);
+    duck_error_set (session->engine, message != NULL ? message : duckdb_pending_error (pending), sql, error);
+    duckdb_destroy_result (&own);
+    duckdb_destroy_pending (&pending);
+    return FALSE;
+  }
+  duckdb_destroy_pending (&pending);
+  *result = own;
+  return TRUE;
+}
+
+static gboolean
+prepare (DuckSession *session, const char *sql, duckdb_prepared_statement *prepared, GError **error)
+{
+  if (duckdb_prepare (session->connection, sql, prepared) == DuckDBSuccess)
+    return TRUE;
+  duck_error_set (session->engine, duckdb_prepare_error (*prepared), sql, error);
+  duckdb_destroy_prepare (prepared);
+  return FALSE;
+}
+
+static gboolean
+run_extracted (DuckSession *session, duckdb_extracted_statements extracted, idx_t index, const char *sql,
+               GError **error)
+{
+  duckdb_prepared_statement prepared = NULL;
+  duckdb_result result = { 0 };
+
+  if (duckdb_prepare_extracted_statement (session->connection, extracted, index, &prepared) != DuckDBSuccess) {
+    duck_error_set (session->engine, duckdb_prepare_error (prepared), sql, error);
+    duckdb_destroy_prepare (&prepared);
+    return FALSE;
+  }
+  gboolean good = run_prepared (session, prepared, FALSE, sql, &result, error);
+  duckdb_destroy_prepare (&prepared);
+  if (good)
+    duckdb_destroy_result (&result);
+  return good;
+}
+
+gboolean
+duck_session_execute (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error)
+{
+  duckdb_extracted_statements extracted = NULL;
+  DuckRun run = { 0 };
+  gboolean good = TRUE;
+
+  end_streaming (session);
+  if (!duck_run_begin (&run, session->engine, session->connection, cancel, error))
+    return FALSE;
+  idx_t n_statements = duckdb_extract_statements (session->connection, sql, &extracted);
+  if (n_statements == 0) {
+    const char *message = duckdb_extract_statements_error (extracted);
+    if (message != NULL)
+      good = duck_error_set (session->engine, message, sql, error);
+  }
+  for (idx_t i = 0; i < n_statements && good; i++)
+    good = base_cancel_check (cancel, error) && run_extracted (session, extracted, i, sql, error);
+  duckdb_destroy_extracted (&extracted);
+  duck_run_end (&run);
+  return good;
+}
+
+static DuckResult *
+query (DuckSession *session, const char *sql, gboolean streaming, BaseCancel *cancel, GError **error)
+{
+  duckdb_prepared_statement prepared = NULL;
+  duckdb_result result = { 0 };
+  DuckRun run = { 0 };
+
+  end_streaming (session);
+  if (!duck_run_begin (&run, session->engine, session->connection, cancel, error))
+    return NULL;
+  gboolean good = prepare (session, sql, &prepared, error);
+  if (good) {
+    good = base_cancel_check (cancel, error) && run_prepared (session, prepared, streaming, sql, &result, error);
+    duckdb_destroy_prepare (&prepared);
+  }
+  duck_run_end (&run);
+  return good ? duck_result_new (session, &result, streaming, sql, cancel) : NULL;
+}
+
+DuckResult *
+duck_session_query (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error)
+{
+  return query (session, sql, TRUE, cancel, error);
+}
+
+DuckResult *
+duck_session_query_materialized (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error)
+{
+  return query (session, sql, FALSE, cancel, error);
+}
+
+/* ---- one value ---- */
+
+/* The first chunk of a query's materialized result; *@result owns it. */
+static gboolean
+query_first (DuckSession *session, const char *sql, BaseCancel *cancel, DuckResult **result, const DuckChunk **chunk,
+             GError **error)
+{
+  g_autoptr (DuckResult) own = duck_session_query_materialized (session, sql, cancel, error);
+
+  if (own == NULL || !duck_result_next (own, chunk, error))
+    return FALSE;
+  if (*chunk == NULL || (*chunk)->n_columns == 0) {
+    base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "A query that must give a value gave no row");
+    base_error_add_param (error, "sql", sql);
+    return FALSE;
+  }
+  *result = g_steal_pointer (&own);
+  return TRUE;
+}
+
+gboolean
+duck_session_query_int64 (DuckSession *session, const char *sql, BaseCancel *cancel, gint64 *value, gboolean *is_null,
+                          GError **error)
+{
+  g_autoptr (DuckResult) result = NULL;
+  const DuckChunk *chunk;
+
+  if (!query_first (session, sql, cancel, &result, &chunk, error))
+    return FALSE;
+  const DuckVector *column = &chunk->columns[0];
+  gboolean null = column->kind == DUCK_KIND_NULL || duck_vector_is_null (column, 0);
+  if (!null && (column->bytes == 0 || column->kind >= DUCK_KIND_VARCHAR))
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "A query gave %s instead of an integer",
+                           duck_type_name (duck_result_column_type (result, 0)));
+  *value = null ? 0 : (gint64) duck_vector_int128 (column, 0);
+  if (is_null != NULL)
+    *is_null = null;
+  return TRUE;
+}
+
+gboolean
+duck_session_query_string (DuckSession *session, const char *sql, BaseCancel *cancel, char **value, GError **error)
+{
+  g_autoptr (DuckResult) result = NULL;
+  const DuckChunk *chunk;
+
+  if (!query_first (session, sql, cancel, &result, &chunk, error))
+    return FALSE;
+  const DuckVector *column = &chunk->columns[0];
+  if (column->kind != DUCK_KIND_VARCHAR && column->kind != DUCK_KIND_BLOB && column->kind != DUCK_KIND_NULL)
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "A query gave %s instead of text",
+                           duck_type_name (duck_result_column_type (result, 0)));
+  *value = column->kind == DUCK_KIND_NULL ? NULL : duck_vector_dup_string (column, 0);
+  return TRUE;
+}
+
+/* ---- types of a query ---- */
+
+static void
+column_free (gpointer data)
+{
+  DuckColumn *column = data;
+
+  duck_type_unref (column->type);
+  g_free (column->name);
+  g_free (column);
+}
+
+GPtrArray *
+duck_session_describe (DuckSession *session, const char *sql, GError **error)
+{
+  duckdb_prepared_statement prepared = NULL;
+
+  end_streaming (session);
+  if (!prepare (session, sql, &prepared, error))
+    return NULL;
+  GPtrArray *columns = g_ptr_array_new_with_free_func (column_free);
+  idx_t n_columns = duckdb_prepared_statement_column_count (prepared);
+  for (idx_t i = 0; i < n_columns; i++) {
+    DuckColumn *column = g_new0 (DuckColumn, 1);
+    const char *name = duckdb_prepared_statement_column_name (prepared, i);
+    duckdb_logical_type logical = duckdb_prepared_statement_column_logical_type (prepared, i);
+    column->name = g_strdup (name != NULL ? name : "");
+    duckdb_free ((void *) name);
+    column->type = duck_type_from_logical (logical);
+    duckdb_destroy_logical_type (&logical);
+    g_ptr_array_add (columns, column);
+  }
+  duckdb_destroy_prepare (&prepared);
+  return columns;
+}
+
+duckdb_logical_type
+duck_parse_logical (DuckEngine *engine, duckdb_connection connection, const char *text, GError **error)
+{
+  duckdb_prepared_statement prepared = NULL;
+  duckdb_logical_type logical = NULL;
+  g_autofree char *sql = g_strdup_printf ("SELECT CAST(NULL AS %s)", text);
+
+  if (g_str_equal (text, "ANY"))
+    return duckdb_create_logical_type (DUCKDB_TYPE_ANY);
+  if (duckdb_prepare (connection, sql, &prepared) == DuckDBSuccess &&
+      duckdb_prepared_statement_column_count (prepared) == 1)
+    logical = duckdb_prepared_statement_column_logical_type (prepared, 0);
+  else
+    duck_error_set (engine, duckdb_prepare_error (prepared), sql, error);
+  duckdb_destroy_prepare (&prepared);
+  return logical;
+}
+
+DuckType *
+duck_session_parse_type (DuckSession *session, const char *text, GError **error)
+{
+  end_streaming (session);
+  duckdb_logical_type logical = duck_parse_logical (session->engine, session->connection, text, NULL);
+  if (logical == NULL) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_DATATYPE, "`%s` is not a type", text);
+    return NULL;
+  }
+  DuckType *type = duck_type_from_logical (logical);
+  duckdb_destroy_logical_type (&logical);
+  return type;
+}
