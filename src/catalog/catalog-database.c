@@ -21,7 +21,8 @@ static const char *const steps[] = {
   "CREATE TABLE schemas (name TEXT PRIMARY KEY, location TEXT, comment TEXT, properties TEXT) WITHOUT ROWID;"
   "INSERT INTO schemas (name) VALUES ('default');"
   "CREATE TABLE entries (schema TEXT NOT NULL REFERENCES schemas (name), name TEXT NOT NULL, kind INTEGER NOT NULL,"
-  " is_private INTEGER NOT NULL, is_managed INTEGER NOT NULL, provider TEXT, location TEXT, owner_pipeline TEXT, owner TEXT,"
+  " is_private INTEGER NOT NULL, is_managed INTEGER NOT NULL, provider TEXT, location TEXT, owner_pipeline TEXT, owner "
+  "TEXT,"
   " comment TEXT, properties TEXT, view_text TEXT, view_schema TEXT, view_columns TEXT, created_us INTEGER NOT NULL,"
   " PRIMARY KEY (schema, name)) WITHOUT ROWID;",
 };
@@ -141,8 +142,8 @@ read_version (CatalogDatabase *database, gint64 *version, GError **error)
   if (*version >= 0 && *version <= (gint64) G_N_ELEMENTS (steps))
     return TRUE;
   return base_error_set (error, SLUICE_ERROR_CATALOG_CORRUPT,
-                         "the catalog %s has version %" G_GINT64_FORMAT ", this program knows up to %d",
-                         database->path, *version, (int) G_N_ELEMENTS (steps));
+                         "the catalog %s has version %" G_GINT64_FORMAT ", this program knows up to %d", database->path,
+                         *version, (int) G_N_ELEMENTS (steps));
 }
 
 /* In a write transaction. */

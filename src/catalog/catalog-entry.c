@@ -394,9 +394,8 @@ rename_entry (Catalog *catalog, const char *schema, const char *name, const char
   if (!store_context_step (catalog->stores, "catalog-put", new_name, error) ||
       !catalog_database_run (catalog->database, "DELETE FROM entries WHERE schema = ? AND name = ?", "ss", error,
                              new_schema, new_name) ||
-      !catalog_database_run (catalog->database,
-                             "UPDATE entries SET schema = ?, name = ? WHERE schema = ? AND name = ?", "ssss", error,
-                             new_schema, new_name, schema, name))
+      !catalog_database_run (catalog->database, "UPDATE entries SET schema = ?, name = ? WHERE schema = ? AND name = ?",
+                             "ssss", error, new_schema, new_name, schema, name))
     return FALSE;
   if (entry->is_managed) {
     g_autofree char *target = g_build_filename (schema_location, new_name, NULL);

@@ -40,7 +40,7 @@ catalog_file_path_bind (CatalogSession *session G_GNUC_UNUSED, const char *provi
                         const RelationTableRequest *request G_GNUC_UNUSED, RelationTableAnswer *answer G_GNUC_UNUSED,
                         GError **error)
 {
-  base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FILE_FORMAT, "files of format %s cannot be read by path: %s", provider,
-                  path);
+  base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FILE_FORMAT, "files of format %s cannot be read by path: %s",
+                  provider, path);
   return FALSE;
 }

@@ -165,7 +165,8 @@ catalog_schema_drop (Catalog *catalog, const char *name, gboolean if_exists, gbo
   if ((entries = catalog_list (catalog, folded, error)) == NULL)
     return FALSE;
   if (entries->len > 0 && !cascade) {
-    base_error_set (error, SLUICE_ERROR_SCHEMA_NOT_EMPTY, "the schema `%s` holds %u tables or views", folded, entries->len);
+    base_error_set (error, SLUICE_ERROR_SCHEMA_NOT_EMPTY, "the schema `%s` holds %u tables or views", folded,
+                    entries->len);
     base_error_add_param (error, "schemaName", folded);
     base_error_set_hint (error, "drop them first, or DROP SCHEMA … CASCADE");
     return FALSE;

@@ -549,8 +549,7 @@ find_table (RelationResolver *base, const RelationTableRequest *request, Relatio
   CatalogResolver *resolver = (CatalogResolver *) base;
   g_auto (CatalogReference) reference = { 0 };
 
-  if (request->n_parts == 0 || request->n_parts > 3 ||
-      (request->n_parts == 3 && !is_catalog_name (request->parts[0])))
+  if (request->n_parts == 0 || request->n_parts > 3 || (request->n_parts == 3 && !is_catalog_name (request->parts[0])))
     return TRUE; /* no such name: the binder says so with its position */
   if (!resolve_at (resolver, request->parts, request->n_parts, &reference, error))
     return FALSE;

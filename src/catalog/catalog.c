@@ -186,8 +186,8 @@ catalog_check_name (const char *name, GError **error)
       strspn (name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length)
     return catalog_fold_name (name);
   base_error_set (error, SLUICE_ERROR_INVALID_SCHEMA_OR_RELATION_NAME,
-                  "`%s` is not a valid name for tables and schemas: letters, digits and _ only, at most %d of them", name,
-                  MAX_NAME_BYTES);
+                  "`%s` is not a valid name for tables and schemas: letters, digits and _ only, at most %d of them",
+                  name, MAX_NAME_BYTES);
   return NULL;
 }
 
