@@ -78,7 +78,8 @@ is_legal (const BaseType *from, const BaseType *to)
   if (a == BASE_TYPE_ARRAY)
     return is_legal (base_type_element (from), base_type_element (to));
   if (a == BASE_TYPE_MAP)
-    return is_legal (base_type_key (from), base_type_key (to)) && is_legal (base_type_value (from), base_type_value (to));
+    return is_legal (base_type_key (from), base_type_key (to)) &&
+           is_legal (base_type_value (from), base_type_value (to));
   guint n = base_type_n_fields (from);
   if (n != base_type_n_fields (to))
     return FALSE;
@@ -93,8 +94,8 @@ static int
 refusal_code (const BaseType *from, const BaseType *to)
 {
   BaseTypeKind a = base_type_kind (from), b = base_type_kind (to);
-  if ((base_type_is_integral (from) && b == BASE_TYPE_BINARY) || (a == BASE_TYPE_BOOLEAN && b == BASE_TYPE_TIMESTAMP)
-      || ((a == BASE_TYPE_DATE || a == BASE_TYPE_TIMESTAMP) && b == BASE_TYPE_BOOLEAN))
+  if ((base_type_is_integral (from) && b == BASE_TYPE_BINARY) || (a == BASE_TYPE_BOOLEAN && b == BASE_TYPE_TIMESTAMP) ||
+      ((a == BASE_TYPE_DATE || a == BASE_TYPE_TIMESTAMP) && b == BASE_TYPE_BOOLEAN))
     return SLUICE_ERROR_DATATYPE_MISMATCH_CAST_WITH_CONF_SUGGESTION;
   if ((base_type_is_numeric (from) && b == BASE_TYPE_DATE) || (a == BASE_TYPE_DATE && base_type_is_numeric (to)))
     return SLUICE_ERROR_DATATYPE_MISMATCH_CAST_WITH_FUNC_SUGGESTION;
@@ -135,8 +136,8 @@ never_fails (const BaseType *from, const BaseType *to)
   if (a == BASE_TYPE_VOID || b == BASE_TYPE_STRING || (a == BASE_TYPE_STRING && b == BASE_TYPE_BINARY))
     return TRUE;
   if (a == BASE_TYPE_DECIMAL && b == BASE_TYPE_DECIMAL)
-    return base_type_scale (to) >= base_type_scale (from)
-           && base_type_precision (to) - base_type_scale (to) >= base_type_precision (from) - base_type_scale (from);
+    return base_type_scale (to) >= base_type_scale (from) &&
+           base_type_precision (to) - base_type_scale (to) >= base_type_precision (from) - base_type_scale (from);
   if (base_type_is_integral (from) && b == BASE_TYPE_DECIMAL)
     return base_type_precision (to) - base_type_scale (to) >= integer_digits (a);
   if (a == b && !base_type_is_nested (from))
@@ -147,8 +148,8 @@ never_fails (const BaseType *from, const BaseType *to)
     return TRUE;
   if (a == BASE_TYPE_BOOLEAN && base_type_is_numeric (to) && b != BASE_TYPE_DECIMAL)
     return TRUE;
-  return a == BASE_TYPE_DATE || a == BASE_TYPE_TIMESTAMP_NTZ
-         || (a == BASE_TYPE_TIMESTAMP && (b == BASE_TYPE_DATE || b == BASE_TYPE_TIMESTAMP_NTZ || b == BASE_TYPE_DOUBLE));
+  return a == BASE_TYPE_DATE || a == BASE_TYPE_TIMESTAMP_NTZ ||
+         (a == BASE_TYPE_TIMESTAMP && (b == BASE_TYPE_DATE || b == BASE_TYPE_TIMESTAMP_NTZ || b == BASE_TYPE_DOUBLE));
 }
 
 gboolean
@@ -216,15 +217,15 @@ special_time (RelationPrinter *printer, const char *operand, const BaseType *to)
   gsize which = 0;
   while (which < G_N_ELEMENTS (names) && g_ascii_strcasecmp (operand, names[which]) != 0)
     which++;
-  if (which == G_N_ELEMENTS (names)
-      || !(kind == BASE_TYPE_DATE || kind == BASE_TYPE_TIMESTAMP || kind == BASE_TYPE_TIMESTAMP_NTZ))
+  if (which == G_N_ELEMENTS (names) ||
+      !(kind == BASE_TYPE_DATE || kind == BASE_TYPE_TIMESTAMP || kind == BASE_TYPE_TIMESTAMP_NTZ))
     return NULL;
   if (which == 0)
-    return kind == BASE_TYPE_TIMESTAMP ? g_strdup ("make_timestamptz(0)")
-                                       : g_strdup_printf ("'1970-01-01'::%s", kind == BASE_TYPE_DATE ? "DATE" : "TIMESTAMP");
+    return kind == BASE_TYPE_TIMESTAMP
+               ? g_strdup ("make_timestamptz(0)")
+               : g_strdup_printf ("'1970-01-01'::%s", kind == BASE_TYPE_DATE ? "DATE" : "TIMESTAMP");
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autofree char *now
-      = g_strdup_printf ("make_timestamptz(%" G_GINT64_FORMAT ")", relation_printer_now_us (printer));
+  g_autofree char *now = g_strdup_printf ("make_timestamptz(%" G_GINT64_FORMAT ")", relation_printer_now_us (printer));
   g_autoptr (BaseType) instant = base_type_simple (BASE_TYPE_TIMESTAMP);
   if (which == 1) {
     if (!relation_cast_lower (printer, now, instant, to, RELATION_CAST_ANSI, out, NULL))
@@ -260,9 +261,10 @@ relation_cast_lower (RelationPrinter *printer, const char *operand, const BaseTy
   g_autoptr (json_t) spec = json_object ();
   json_object_set_new (spec, "from", base_type_to_json (from));
   json_object_set_new (spec, "to", base_type_to_json (to));
-  json_object_set_new (
-      spec, "mode",
-      json_string (mode == RELATION_CAST_TRY ? "try" : mode == RELATION_CAST_STORE ? "store" : "ansi"));
+  json_object_set_new (spec, "mode",
+                       json_string (mode == RELATION_CAST_TRY     ? "try"
+                                    : mode == RELATION_CAST_STORE ? "store"
+                                                                  : "ansi"));
   json_object_set_new (spec, "zone", json_string (relation_printer_zone (printer)));
   g_autofree char *text = base_json_text (spec);
   g_string_append_printf (out, "%s(%s, ", kernel, operand);

@@ -9,7 +9,7 @@
 G_BEGIN_DECLS
 
 #define RELATION_US_PER_SECOND G_GINT64_CONSTANT (1000000)
-#define RELATION_US_PER_DAY (G_GINT64_CONSTANT (86400) * RELATION_US_PER_SECOND)
+#define RELATION_US_PER_DAY    (G_GINT64_CONSTANT (86400) * RELATION_US_PER_SECOND)
 
 /* `+1000000-12-31 23:59:59.999999` and more. */
 #define RELATION_CIVIL_TEXT_SIZE 64
@@ -50,9 +50,9 @@ gsize relation_wall_text (gint64 us, char out[RELATION_CIVIL_TEXT_SIZE]);
 gboolean relation_text_to_date (const char *text, gsize size, gint64 *days);
 
 typedef struct {
-  gint64 wall_us;      /* of the date and time; of the time alone when @time_only */
-  gboolean time_only;  /* `10:11:12`: the date is today's */
-  const char *zone;    /* (nullable): borrowed from the text, @zone_size bytes, trimmed */
+  gint64 wall_us;     /* of the date and time; of the time alone when @time_only */
+  gboolean time_only; /* `10:11:12`: the date is today's */
+  const char *zone;   /* (nullable): borrowed from the text, @zone_size bytes, trimmed */
   gsize zone_size;
 } RelationWall;
 

@@ -62,18 +62,18 @@ relation_civil_from_days (gint64 days, gint64 *year, int *month, int *day)
 gboolean
 relation_civil_is_valid (const RelationCivil *civil)
 {
-  return civil->month >= 1 && civil->month <= 12 && civil->day >= 1
-         && civil->day <= relation_civil_month_length (civil->year, civil->month) && civil->hour >= 0 && civil->hour <= 23
-         && civil->minute >= 0 && civil->minute <= 59 && civil->second >= 0 && civil->second <= 59
-         && civil->microsecond >= 0 && civil->microsecond <= 999999 && civil->year >= -290000 && civil->year <= 294000;
+  return civil->month >= 1 && civil->month <= 12 && civil->day >= 1 &&
+         civil->day <= relation_civil_month_length (civil->year, civil->month) && civil->hour >= 0 &&
+         civil->hour <= 23 && civil->minute >= 0 && civil->minute <= 59 && civil->second >= 0 && civil->second <= 59 &&
+         civil->microsecond >= 0 && civil->microsecond <= 999999 && civil->year >= -290000 && civil->year <= 294000;
 }
 
 gint64
 relation_civil_us (const RelationCivil *civil)
 {
   gint64 seconds = ((gint64) civil->hour * 60 + civil->minute) * 60 + civil->second;
-  return relation_civil_days (civil->year, civil->month, civil->day) * RELATION_US_PER_DAY
-         + seconds * RELATION_US_PER_SECOND + civil->microsecond;
+  return relation_civil_days (civil->year, civil->month, civil->day) * RELATION_US_PER_DAY +
+         seconds * RELATION_US_PER_SECOND + civil->microsecond;
 }
 
 void
@@ -92,7 +92,8 @@ relation_civil_from_us (gint64 us, RelationCivil *civil)
 int
 relation_civil_day_of_year (const RelationCivil *civil)
 {
-  return (int) (relation_civil_days (civil->year, civil->month, civil->day) - relation_civil_days (civil->year, 1, 1)) + 1;
+  return (int) (relation_civil_days (civil->year, civil->month, civil->day) - relation_civil_days (civil->year, 1, 1)) +
+         1;
 }
 
 int
@@ -213,8 +214,8 @@ relation_text_to_date (const char *text, gsize size, gint64 *days)
     return FALSE; /* the short forms stand alone */
   segments[i] = value;
   gint64 year = sign * segments[0];
-  if (segments[1] < 1 || segments[1] > 12 || segments[2] < 1
-      || segments[2] > relation_civil_month_length (year, (int) segments[1]))
+  if (segments[1] < 1 || segments[1] > 12 || segments[2] < 1 ||
+      segments[2] > relation_civil_month_length (year, (int) segments[1]))
     return FALSE;
   gint64 result = relation_civil_days (year, (int) segments[1], (int) segments[2]);
   if (result < G_MININT32 || result > G_MAXINT32)
@@ -256,7 +257,8 @@ segment_close (SegmentReader *reader, int segment)
 
 /* One character that is no digit. @stop is set when the rest of the text is a zone. */
 static gboolean
-segment_separator (SegmentReader *reader, char c, gsize position, gboolean has_sign, gboolean *time_only, gboolean *stop)
+segment_separator (SegmentReader *reader, char c, gsize position, gboolean has_sign, gboolean *time_only,
+                   gboolean *stop)
 {
   switch (reader->segment) {
   case 0:
@@ -351,7 +353,7 @@ relation_text_to_wall (const char *text, gsize size, RelationWall *wall)
     return FALSE;
   if (zone != NULL)
     trim (&zone, &zone_size);
-  *wall = (RelationWall) {
+  *wall = (RelationWall){
     .wall_us = relation_civil_us (&civil), .time_only = time_only, .zone = zone, .zone_size = zone_size
   };
   return TRUE;

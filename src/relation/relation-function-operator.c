@@ -4,7 +4,6 @@
  * has at most 38 digits, and kernels beyond. `data` of these calls is the template that bind() chose.
  */
 #include "relation-function-private.h"
-
 #include "relation-plan.h"
 
 #include <string.h>
@@ -75,13 +74,13 @@ static const struct {
 } arithmetic_templates[] = {
   { '+', "$k{sluice_decimal_add}($1, $2)", "$k{sluice_try_decimal_add}($1, $2)", "$k{sluice_add}($1, $2)",
     "$k{sluice_try_add}($1, $2)", "($1 + $2)" },
-  { '-', "$k{sluice_decimal_subtract}($1, $2)", "$k{sluice_try_decimal_subtract}($1, $2)", "$k{sluice_subtract}($1, $2)",
-    "$k{sluice_try_subtract}($1, $2)", "($1 - $2)" },
-  { '*', "$k{sluice_decimal_multiply}($1, $2)", "$k{sluice_try_decimal_multiply}($1, $2)", "$k{sluice_multiply}($1, $2)",
-    "$k{sluice_try_multiply}($1, $2)", "($1 * $2)" },
+  { '-', "$k{sluice_decimal_subtract}($1, $2)", "$k{sluice_try_decimal_subtract}($1, $2)",
+    "$k{sluice_subtract}($1, $2)", "$k{sluice_try_subtract}($1, $2)", "($1 - $2)" },
+  { '*', "$k{sluice_decimal_multiply}($1, $2)", "$k{sluice_try_decimal_multiply}($1, $2)",
+    "$k{sluice_multiply}($1, $2)", "$k{sluice_try_multiply}($1, $2)", "($1 * $2)" },
   { '/', "$k{sluice_decimal_divide}($1, $2)", "$k{sluice_try_decimal_divide}($1, $2)", NULL, NULL, NULL },
-  { '%', "$k{sluice_decimal_remainder}($1, $2)", "$k{sluice_try_decimal_remainder}($1, $2)", "$k{sluice_remainder}($1, $2)",
-    "$k{sluice_try_remainder}($1, $2)", NULL },
+  { '%', "$k{sluice_decimal_remainder}($1, $2)", "$k{sluice_try_decimal_remainder}($1, $2)",
+    "$k{sluice_remainder}($1, $2)", "$k{sluice_try_remainder}($1, $2)", NULL },
   { 'p', "$k{sluice_decimal_pmod}($1, $2)", NULL, "$k{sluice_pmod}($1, $2)", NULL, NULL },
 };
 
@@ -192,10 +191,10 @@ bind_arithmetic (RelationCall *call, char op, gboolean try_it, GError **error)
   return TRUE;
 }
 
-#define ARITHMETIC(name, op, try_it)                                                                                            \
-  static gboolean bind_##name (RelationCall *call, GError **error)                                                              \
-  {                                                                                                                             \
-    return bind_arithmetic (call, op, try_it, error);                                                                           \
+#define ARITHMETIC(name, op, try_it)                                                                                   \
+  static gboolean bind_##name (RelationCall *call, GError **error)                                                     \
+  {                                                                                                                    \
+    return bind_arithmetic (call, op, try_it, error);                                                                  \
   }
 ARITHMETIC (add, '+', FALSE)
 ARITHMETIC (subtract, '-', FALSE)
@@ -283,7 +282,8 @@ bind_bit_not (RelationCall *call, GError **error)
 static gboolean
 bind_shift (RelationCall *call, GError **error)
 {
-  if (relation_arg_kind (call, 0) != BASE_TYPE_LONG && !relation_call_want (call, 0, BASE_TYPE_INTEGER, "INT or BIGINT", error))
+  if (relation_arg_kind (call, 0) != BASE_TYPE_LONG &&
+      !relation_call_want (call, 0, BASE_TYPE_INTEGER, "INT or BIGINT", error))
     return FALSE;
   if (!relation_call_want (call, 1, BASE_TYPE_INTEGER, "INT", error))
     return FALSE;
@@ -409,24 +409,20 @@ bind_logic (RelationCall *call, GError **error)
 }
 
 #define OPERATOR RELATION_FUNCTION_OPERATOR
-#define COMPARE(spelling, text)                                                                                                 \
-  { .names = spelling,                                                                                                          \
-    .args = "any any",                                                                                                          \
-    .flags = OPERATOR,                                                                                                          \
-    .doc = text,                                                                                                                \
-    .display = "($1 " spelling " $2)",                                                                                          \
-    .bind = bind_comparison,                                                                                                    \
-    .lower_call = lower_comparison }
-#define BINARY(spelling, function, text)                                                                                        \
-  { .names = spelling,                                                                                                          \
-    .args = "any any",                                                                                                          \
-    .flags = OPERATOR,                                                                                                          \
-    .doc = text,                                                                                                                \
-    .display = "($1 " spelling " $2)",                                                                                          \
-    .bind = function,                                                                                                           \
-    .lower_call = relation_lower_data }
-#define NAMED(spelling, function, text)                                                                                         \
-  { .names = spelling, .args = "any any", .doc = text, .bind = function, .lower_call = relation_lower_data }
+#define COMPARE(spelling, text)                                                                                        \
+  {                                                                                                                    \
+    .names = spelling, .args = "any any", .flags = OPERATOR, .doc = text, .display = "($1 " spelling " $2)",           \
+    .bind = bind_comparison, .lower_call = lower_comparison                                                            \
+  }
+#define BINARY(spelling, function, text)                                                                               \
+  {                                                                                                                    \
+    .names = spelling, .args = "any any", .flags = OPERATOR, .doc = text, .display = "($1 " spelling " $2)",           \
+    .bind = function, .lower_call = relation_lower_data                                                                \
+  }
+#define NAMED(spelling, function, text)                                                                                \
+  {                                                                                                                    \
+    .names = spelling, .args = "any any", .doc = text, .bind = function, .lower_call = relation_lower_data             \
+  }
 
 const RelationFunction *
 relation_function_rows_operator (void)
@@ -460,8 +456,16 @@ relation_function_rows_operator (void)
       .display = "(+ $1)",
       .bind = bind_plus,
       .lower_call = relation_lower_data },
-    { .names = "negative", .args = "any", .doc = "the opposite", .bind = bind_minus, .lower_call = relation_lower_data },
-    { .names = "positive", .args = "any", .doc = "the value itself", .bind = bind_plus, .lower_call = relation_lower_data },
+    { .names = "negative",
+      .args = "any",
+      .doc = "the opposite",
+      .bind = bind_minus,
+      .lower_call = relation_lower_data },
+    { .names = "positive",
+      .args = "any",
+      .doc = "the value itself",
+      .bind = bind_plus,
+      .lower_call = relation_lower_data },
     { .names = "abs", .args = "any", .doc = "absolute value", .bind = bind_abs, .lower_call = relation_lower_data },
     { .names = "&",
       .args = "any any",
@@ -553,7 +557,12 @@ relation_function_rows_operator (void)
       .display = "(NOT ($1 <=> $2))",
       .bind = bind_comparison,
       .lower_call = lower_comparison },
-    { .names = "in", .args = "any any+", .flags = OPERATOR, .doc = "one of a list", .bind = bind_in, .lower_call = lower_in },
+    { .names = "in",
+      .args = "any any+",
+      .flags = OPERATOR,
+      .doc = "one of a list",
+      .bind = bind_in,
+      .lower_call = lower_in },
     { .names = "and",
       .args = "any any",
       .lower = "($1 AND $2)",

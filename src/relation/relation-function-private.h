@@ -59,6 +59,7 @@ gboolean relation_lower_spec (RelationPrinter *printer, const RelationExpr *call
                               json_t *options, GString *out, GError **error);
 
 /* Dates, timestamps and intervals in + - * /. @handled: set when an operand is one (and then the call is bound or an error set). */
-gboolean relation_bind_time_arithmetic (RelationCall *call, char op, gboolean try_it, gboolean *handled, GError **error);
+gboolean relation_bind_time_arithmetic (RelationCall *call, char op, gboolean try_it, gboolean *handled,
+                                        GError **error);
 
 G_END_DECLS

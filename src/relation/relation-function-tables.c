@@ -1,8 +1,7 @@
 /* The list of function tables, and helpers that their rows share. */
-#include "relation-function-private.h"
-
 #include "base-json.h"
 #include "base-text.h"
+#include "relation-function-private.h"
 
 const RelationFunctionRows *
 relation_function_tables (guint *n_tables)
@@ -17,8 +16,8 @@ relation_function_tables (guint *n_tables)
 void
 relation_call_cast (RelationCall *call, guint index, BaseType *type)
 {
-  call->args[index]
-      = relation_expr_new_cast (call->binder, call->args[index], relation_binder_keep_type (call->binder, type));
+  call->args[index] =
+      relation_expr_new_cast (call->binder, call->args[index], relation_binder_keep_type (call->binder, type));
 }
 
 void

@@ -1,7 +1,6 @@
 /* Intervals as text; see relation-interval-private.h. */
-#include "relation-interval-private.h"
-
 #include "relation-civil-private.h"
+#include "relation-interval-private.h"
 
 #include <string.h>
 
@@ -85,7 +84,8 @@ relation_interval_append_calendar (GString *result, gint32 months, gint32 days, 
   gint64 rest = us % 60000000;
   if (rest != 0) {
     guint64 magnitude = (guint64) ABS (rest);
-    g_string_append_printf (out, "%s%s%" G_GUINT64_FORMAT, out->len > 0 ? " " : "", rest < 0 ? "-" : "", magnitude / 1000000);
+    g_string_append_printf (out, "%s%s%" G_GUINT64_FORMAT, out->len > 0 ? " " : "", rest < 0 ? "-" : "",
+                            magnitude / 1000000);
     if (magnitude % 1000000 != 0) {
       g_string_append_printf (out, ".%06" G_GUINT64_FORMAT, magnitude % 1000000);
       while (out->str[out->len - 1] == '0')
@@ -211,8 +211,9 @@ relation_text_to_interval (const char *text, gsize size, BaseIntervalField from,
   for (int field = (int) from; field <= (int) to; field++) {
     gint64 part, fraction;
     static const int limits[] = { 0, 11, 0, 23, 59, 59 };
-    if (field > (int) from
-        && !scan_char (&scanner, field == BASE_INTERVAL_MONTH ? '-' : field == BASE_INTERVAL_HOUR ? ' ' : ':'))
+    if (field > (int) from && !scan_char (&scanner, field == BASE_INTERVAL_MONTH  ? '-'
+                                                    : field == BASE_INTERVAL_HOUR ? ' '
+                                                                                  : ':'))
       return FALSE;
     if (!scan_number (&scanner, field == (int) from ? 18 : 2, &part) || (field > (int) from && part > limits[field]))
       return FALSE;
@@ -243,9 +244,9 @@ scan_calendar_unit (Scanner *scanner, __int128 sums[3])
     int part; /* 0 months, 1 days, 2 microseconds */
     gint64 factor;
   } units[] = {
-    { "year", 0, 12 },          { "month", 0, 1 },           { "week", 1, 7 },        { "day", 1, 1 },
-    { "hour", 2, 3600000000 },  { "minute", 2, 60000000 },   { "second", 2, 1000000 },
-    { "millisecond", 2, 1000 }, { "microsecond", 2, 1 },
+    { "year", 0, 12 },        { "month", 0, 1 },          { "week", 1, 7 },
+    { "day", 1, 1 },          { "hour", 2, 3600000000 },  { "minute", 2, 60000000 },
+    { "second", 2, 1000000 }, { "millisecond", 2, 1000 }, { "microsecond", 2, 1 },
   };
   gboolean negative = FALSE;
   if (scan_char (scanner, '-'))
@@ -286,8 +287,8 @@ relation_text_to_calendar_interval (const char *text, gsize size, gint32 *months
   Scanner scanner = { text, text + size };
   __int128 sums[3] = { 0, 0, 0 };
   scan_blanks (&scanner);
-  if ((gsize) (scanner.end - scanner.p) > 8 && g_ascii_strncasecmp (scanner.p, "interval", 8) == 0
-      && g_ascii_isspace (scanner.p[8]))
+  if ((gsize) (scanner.end - scanner.p) > 8 && g_ascii_strncasecmp (scanner.p, "interval", 8) == 0 &&
+      g_ascii_isspace (scanner.p[8]))
     scanner.p += 8;
   scan_blanks (&scanner);
   if (scanner.p == scanner.end)
@@ -297,8 +298,8 @@ relation_text_to_calendar_interval (const char *text, gsize size, gint32 *months
       return FALSE;
     scan_blanks (&scanner);
   }
-  if (sums[0] < G_MININT32 || sums[0] > G_MAXINT32 || sums[1] < G_MININT32 || sums[1] > G_MAXINT32
-      || sums[2] < G_MININT64 || sums[2] > G_MAXINT64)
+  if (sums[0] < G_MININT32 || sums[0] > G_MAXINT32 || sums[1] < G_MININT32 || sums[1] > G_MAXINT32 ||
+      sums[2] < G_MININT64 || sums[2] > G_MAXINT64)
     return FALSE;
   *months = (gint32) sums[0];
   *days = (gint32) sums[1];

@@ -4,20 +4,19 @@
  * in Spark's JSON form. Lowering uses it wherever DuckDB's own cast answers differently; a pair of types reaches it only after
  * relation_cast_check().
  */
+#include "base-json.h"
 #include "relation-interval-private.h"
 #include "relation-kernel-private.h"
-
-#include "base-json.h"
 
 #include <math.h>
 #include <string.h>
 
-static gboolean
-fail (const RelationConvert *convert, DuckVector *out, guint64 row, GError **error, SluiceError code, const char *format,
-      ...) G_GNUC_PRINTF (6, 7);
+static gboolean fail (const RelationConvert *convert, DuckVector *out, guint64 row, GError **error, SluiceError code,
+                      const char *format, ...) G_GNUC_PRINTF (6, 7);
 
 static gboolean
-fail (const RelationConvert *convert, DuckVector *out, guint64 row, GError **error, SluiceError code, const char *format, ...)
+fail (const RelationConvert *convert, DuckVector *out, guint64 row, GError **error, SluiceError code,
+      const char *format, ...)
 {
   if (convert->try_cast) {
     duck_vector_set_null (out, row);
@@ -31,8 +30,8 @@ fail (const RelationConvert *convert, DuckVector *out, guint64 row, GError **err
 }
 
 static gboolean
-fail_input (const RelationConvert *convert, const char *text, gsize size, const BaseType *to, DuckVector *out, guint64 row,
-            GError **error)
+fail_input (const RelationConvert *convert, const char *text, gsize size, const BaseType *to, DuckVector *out,
+            guint64 row, GError **error)
 {
   if (convert->try_cast) {
     duck_vector_set_null (out, row);
@@ -52,9 +51,9 @@ fail_overflow (const RelationConvert *convert, const BaseType *to, DuckVector *o
     return TRUE;
   }
   g_autofree char *name = base_type_text (to);
-  return base_error_set (
-      error, convert->store ? SLUICE_ERROR_CAST_OVERFLOW_IN_TABLE_INSERT : SLUICE_ERROR_CAST_OVERFLOW,
-      "a value does not fit %s", name);
+  return base_error_set (error,
+                         convert->store ? SLUICE_ERROR_CAST_OVERFLOW_IN_TABLE_INSERT : SLUICE_ERROR_CAST_OVERFLOW,
+                         "a value does not fit %s", name);
 }
 
 static gboolean
@@ -183,8 +182,8 @@ text_to_interval (const RelationConvert *convert, const char *text, gsize size, 
 }
 
 gboolean
-relation_convert_text (const RelationConvert *convert, const char *text, gsize size, const BaseType *to, DuckVector *out,
-                       guint64 row, GError **error)
+relation_convert_text (const RelationConvert *convert, const char *text, gsize size, const BaseType *to,
+                       DuckVector *out, guint64 row, GError **error)
 {
   gint64 integer, min, max;
   double number;
@@ -246,7 +245,8 @@ relation_convert_text (const RelationConvert *convert, const char *text, gsize s
 /* ---- from numbers ---- */
 
 static gboolean
-integer_to (const RelationConvert *convert, gint64 value, const BaseType *to, DuckVector *out, guint64 row, GError **error)
+integer_to (const RelationConvert *convert, gint64 value, const BaseType *to, DuckVector *out, guint64 row,
+            GError **error)
 {
   gint64 min, max;
   RelationInt128 decimal;
@@ -261,8 +261,8 @@ integer_to (const RelationConvert *convert, gint64 value, const BaseType *to, Du
     duck_vector_set (out, double, row, (double) value);
     return TRUE;
   case BASE_TYPE_DECIMAL:
-    if (!relation_decimal_rescale (value, 0, (int) base_type_scale (to), base_type_precision (to), RELATION_ROUND_HALF_UP,
-                                   &decimal))
+    if (!relation_decimal_rescale (value, 0, (int) base_type_scale (to), base_type_precision (to),
+                                   RELATION_ROUND_HALF_UP, &decimal))
       return fail_decimal (convert, to, out, row, error);
     duck_vector_set_int128 (out, row, decimal);
     return TRUE;
@@ -290,7 +290,8 @@ integer_to (const RelationConvert *convert, gint64 value, const BaseType *to, Du
 }
 
 static gboolean
-double_to (const RelationConvert *convert, double value, const BaseType *to, DuckVector *out, guint64 row, GError **error)
+double_to (const RelationConvert *convert, double value, const BaseType *to, DuckVector *out, guint64 row,
+           GError **error)
 {
   gint64 min, max;
   RelationInt128 decimal;
@@ -309,13 +310,15 @@ double_to (const RelationConvert *convert, double value, const BaseType *to, Duc
       duck_vector_set_null (out, row);
       return TRUE;
     }
-    if (relation_double_to_decimal (value, base_type_precision (to), base_type_scale (to), &decimal) != RELATION_DECIMAL_OK)
+    if (relation_double_to_decimal (value, base_type_precision (to), base_type_scale (to), &decimal) !=
+        RELATION_DECIMAL_OK)
       return fail_decimal (convert, to, out, row, error);
     duck_vector_set_int128 (out, row, decimal);
     return TRUE;
   case BASE_TYPE_TIMESTAMP: {
     if (!isfinite (value))
-      return fail (convert, out, row, error, SLUICE_ERROR_CAST_INVALID_INPUT, "a number that is not finite is no TIMESTAMP");
+      return fail (convert, out, row, error, SLUICE_ERROR_CAST_INVALID_INPUT,
+                   "a number that is not finite is no TIMESTAMP");
     double us = value * 1e6;
     if (!(us > -9.2233720368547748e18 && us < 9.2233720368547748e18))
       return fail_overflow (convert, to, out, row, error);
@@ -324,9 +327,8 @@ double_to (const RelationConvert *convert, double value, const BaseType *to, Duc
   }
   default:
     integer_range (base_type_kind (to), &min, &max);
-    if (base_type_kind (to) == BASE_TYPE_LONG
-            ? !(value >= -9223372036854775808.0 && value < 9223372036854775808.0)
-            : !(floor (value) <= (double) max && ceil (value) >= (double) min))
+    if (base_type_kind (to) == BASE_TYPE_LONG ? !(value >= -9223372036854775808.0 && value < 9223372036854775808.0)
+                                              : !(floor (value) <= (double) max && ceil (value) >= (double) min))
       return fail_overflow (convert, to, out, row, error);
     duck_vector_set_int128 (out, row, (gint64) value);
     return TRUE;
@@ -356,8 +358,8 @@ decimal_to (const RelationConvert *convert, RelationInt128 value, guint scale, c
     duck_vector_set_int128 (out, row, result);
     return TRUE;
   case BASE_TYPE_TIMESTAMP:
-    if (!relation_decimal_rescale (value, (int) scale, 6, 38, RELATION_ROUND_DOWN, &result) || result < G_MININT64 + 1
-        || result >= G_MAXINT64)
+    if (!relation_decimal_rescale (value, (int) scale, 6, 38, RELATION_ROUND_DOWN, &result) ||
+        result < G_MININT64 + 1 || result >= G_MAXINT64)
       return fail (convert, out, row, error, SLUICE_ERROR_DATETIME_OVERFLOW, "a number of seconds is beyond TIMESTAMP");
     duck_vector_set (out, gint64, row, (gint64) result);
     return TRUE;
@@ -365,15 +367,16 @@ decimal_to (const RelationConvert *convert, RelationInt128 value, guint scale, c
   case BASE_TYPE_INTERVAL_DAY_TIME: {
     gint64 unit = interval_unit (to);
     gboolean is_months = base_type_kind (to) == BASE_TYPE_INTERVAL_YEAR_MONTH;
-    if (!relation_decimal_multiply (value, scale, unit, 0, 38, 0, &result)
-        || result < (is_months ? G_MININT32 : G_MININT64) || result > (is_months ? G_MAXINT32 : G_MAXINT64))
+    if (!relation_decimal_multiply (value, scale, unit, 0, 38, 0, &result) ||
+        result < (is_months ? G_MININT32 : G_MININT64) || result > (is_months ? G_MAXINT32 : G_MAXINT64))
       return fail_overflow (convert, to, out, row, error);
     duck_vector_set_int128 (out, row, result);
     return TRUE;
   }
   default:
     integer_range (base_type_kind (to), &min, &max);
-    if (!relation_decimal_rescale (value, (int) scale, 0, 38, RELATION_ROUND_DOWN, &result) || result < min || result > max)
+    if (!relation_decimal_rescale (value, (int) scale, 0, 38, RELATION_ROUND_DOWN, &result) || result < min ||
+        result > max)
       return fail_overflow (convert, to, out, row, error);
     duck_vector_set_int128 (out, row, result);
     return TRUE;
@@ -404,8 +407,8 @@ instant_to (const RelationConvert *convert, gint64 us, const BaseType *to, DuckV
     duck_vector_set (out, double, row, (double) us / 1e6);
     return TRUE;
   case BASE_TYPE_DECIMAL:
-    if (relation_double_to_decimal ((double) us / 1e6, base_type_precision (to), base_type_scale (to), &decimal)
-        != RELATION_DECIMAL_OK)
+    if (relation_double_to_decimal ((double) us / 1e6, base_type_precision (to), base_type_scale (to), &decimal) !=
+        RELATION_DECIMAL_OK)
       return fail_decimal (convert, to, out, row, error);
     duck_vector_set_int128 (out, row, decimal);
     return TRUE;
@@ -465,11 +468,11 @@ convert_nested (const RelationConvert *convert, const BaseType *from, const Duck
   for (guint64 i = 0; i < entry.length; i++) {
     const BaseType *first = is_map ? base_type_key (from) : base_type_element (from);
     if (!relation_convert_value (convert, first, &in->children[0], entry.offset + i,
-                                 is_map ? base_type_key (to) : base_type_element (to), &out->children[0], start + i, error))
+                                 is_map ? base_type_key (to) : base_type_element (to), &out->children[0], start + i,
+                                 error))
       return FALSE;
-    if (is_map
-        && !relation_convert_value (convert, base_type_value (from), &in->children[1], entry.offset + i,
-                                    base_type_value (to), &out->children[1], start + i, error))
+    if (is_map && !relation_convert_value (convert, base_type_value (from), &in->children[1], entry.offset + i,
+                                           base_type_value (to), &out->children[1], start + i, error))
       return FALSE;
   }
   return TRUE;
@@ -573,10 +576,10 @@ cast_bind (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data, 
   CastBind *data = g_new0 (CastBind, 1);
   data->from = g_steal_pointer (&from);
   data->to = g_steal_pointer (&to);
-  data->convert = (RelationConvert) { .kernels = user_data,
-                                      .zone = zone,
-                                      .try_cast = g_strcmp0 (mode, "try") == 0,
-                                      .store = g_strcmp0 (mode, "store") == 0 };
+  data->convert = (RelationConvert){ .kernels = user_data,
+                                     .zone = zone,
+                                     .try_cast = g_strcmp0 (mode, "try") == 0,
+                                     .store = g_strcmp0 (mode, "store") == 0 };
   *bind_data = data;
   return TRUE;
 }

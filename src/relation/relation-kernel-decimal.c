@@ -19,12 +19,14 @@ run_operation (const DuckKernelCall *call, DecimalOperation operation, int zero_
     RelationInt128 y = duck_vector_int128 (b, row);
     if (zero_code >= 0 && y == 0) {
       if (!try_it)
-        return base_error_set (error, (SluiceError) zero_code, "division by zero; try_divide or try_mod give NULL instead");
+        return base_error_set (error, (SluiceError) zero_code,
+                               "division by zero; try_divide or try_mod give NULL instead");
       duck_vector_set_null (call->result, row);
       continue;
     }
     RelationInt128 result;
-    if (!operation (duck_vector_int128 (a, row), a->scale, y, b->scale, call->result->width, call->result->scale, &result)) {
+    if (!operation (duck_vector_int128 (a, row), a->scale, y, b->scale, call->result->width, call->result->scale,
+                    &result)) {
       if (!try_it)
         return base_error_set (error, SLUICE_ERROR_NUMERIC_VALUE_OUT_OF_RANGE_WITH_SUGGESTION,
                                "a result cannot be represented as DECIMAL(%u, %u)", call->result->width,
@@ -56,8 +58,8 @@ pmod (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint pr
     return relation_decimal_rescale (rest, (int) common, (int) scale, precision, RELATION_ROUND_HALF_UP, result);
   /* (r + n) % n, as Spark */
   RelationInt128 sum;
-  return relation_decimal_add (rest, common, b, scale_b, 38, common, &sum)
-         && relation_decimal_remainder (sum, common, b, scale_b, precision, scale, result);
+  return relation_decimal_add (rest, common, b, scale_b, 38, common, &sum) &&
+         relation_decimal_remainder (sum, common, b, scale_b, precision, scale, result);
 }
 
 static gboolean
@@ -148,8 +150,8 @@ round_run (const DuckKernelCall *call, GError **error)
     RelationInt128 rounded, result;
     /* Places that the value does not have need no rounding. */
     int kept = MIN (scale, (int) value->scale);
-    if (!relation_decimal_rescale (duck_vector_int128 (value, row), value->scale, kept, 38, rounding, &rounded)
-        || !relation_decimal_rescale (rounded, kept, call->result->scale, call->result->width, rounding, &result))
+    if (!relation_decimal_rescale (duck_vector_int128 (value, row), value->scale, kept, 38, rounding, &rounded) ||
+        !relation_decimal_rescale (rounded, kept, call->result->scale, call->result->width, rounding, &result))
       return base_error_set (error, SLUICE_ERROR_NUMERIC_VALUE_OUT_OF_RANGE_WITH_SUGGESTION,
                              "a rounded value cannot be represented as DECIMAL(%u, %u)", call->result->width,
                              call->result->scale);
@@ -183,7 +185,10 @@ round_integer_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
-#define BINARY(sql_name, function) { .name = sql_name, .args = { "ANY", "ANY" }, .run = function }
+#define BINARY(sql_name, function)                                                                                     \
+  {                                                                                                                    \
+    .name = sql_name, .args = { "ANY", "ANY" }, .run = function                                                        \
+  }
 
 const DuckKernel *
 relation_kernel_rows_decimal (guint *n)

@@ -16,7 +16,9 @@ store_integer (DuckVector *result, guint row, RelationInt128 value)
 {
   static const struct {
     gint64 min, max;
-  } ranges[] = { { G_MININT8, G_MAXINT8 }, { G_MININT16, G_MAXINT16 }, { G_MININT32, G_MAXINT32 }, { G_MININT64, G_MAXINT64 } };
+  } ranges[] = {
+    { G_MININT8, G_MAXINT8 }, { G_MININT16, G_MAXINT16 }, { G_MININT32, G_MAXINT32 }, { G_MININT64, G_MAXINT64 }
+  };
   int index = result->bytes == 1 ? 0 : result->bytes == 2 ? 1 : result->bytes == 4 ? 2 : 3;
   if (value < ranges[index].min || value > ranges[index].max)
     return STORE_OVERFLOW;
@@ -264,7 +266,8 @@ bit_get_run (const DuckKernelCall *call, GError **error)
     gint64 n_bits = duck_vector_int64 (&call->args[2], row);
     if (position < 0 || position >= n_bits)
       return base_error_set (error, SLUICE_ERROR_INVALID_PARAMETER_VALUE_BIT_POSITION_RANGE,
-                             "the bit position %" G_GINT64_FORMAT " is not in [0, %" G_GINT64_FORMAT ")", position, n_bits);
+                             "the bit position %" G_GINT64_FORMAT " is not in [0, %" G_GINT64_FORMAT ")", position,
+                             n_bits);
     duck_vector_set (call->result, gint8, row, (gint8) ((duck_vector_int64 (&call->args[0], row) >> position) & 1));
   }
   return TRUE;
@@ -394,19 +397,19 @@ floor_run (const DuckKernelCall *call, GError **error)
 
 /* ---- functions of one or two real numbers; NULL where `valid` is false ---- */
 
-#define REAL_FUNCTION(name, valid, value)                                                                                       \
-  static gboolean name##_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)                                          \
-  {                                                                                                                             \
-    for (guint row = 0; row < call->n_rows; row++) {                                                                            \
-      if (duck_kernel_skip (call, row))                                                                                         \
-        continue;                                                                                                               \
-      double x = duck_vector_get (&call->args[0], double, row);                                                                 \
-      if (valid)                                                                                                                \
-        duck_vector_set (call->result, double, row, value);                                                                     \
-      else                                                                                                                      \
-        duck_vector_set_null (call->result, row);                                                                               \
-    }                                                                                                                           \
-    return TRUE;                                                                                                                \
+#define REAL_FUNCTION(name, valid, value)                                                                              \
+  static gboolean name##_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)                                \
+  {                                                                                                                    \
+    for (guint row = 0; row < call->n_rows; row++) {                                                                   \
+      if (duck_kernel_skip (call, row))                                                                                \
+        continue;                                                                                                      \
+      double x = duck_vector_get (&call->args[0], double, row);                                                        \
+      if (valid)                                                                                                       \
+        duck_vector_set (call->result, double, row, value);                                                            \
+      else                                                                                                             \
+        duck_vector_set_null (call->result, row);                                                                      \
+    }                                                                                                                  \
+    return TRUE;                                                                                                       \
   }
 
 REAL_FUNCTION (ln, !(x <= 0), log (x))
@@ -432,25 +435,25 @@ REAL_FUNCTION (tanh, TRUE, tanh (x))
 REAL_FUNCTION (asinh, TRUE, asinh (x))
 REAL_FUNCTION (acosh, TRUE, x < 1 ? NAN : acosh (x))
 REAL_FUNCTION (atanh, TRUE, fabs (x) > 1 ? NAN : atanh (x))
-REAL_FUNCTION (degrees, TRUE, x * (180.0 / G_PI))
+REAL_FUNCTION (degrees, TRUE, x *(180.0 / G_PI))
 REAL_FUNCTION (radians, TRUE, x / 180.0 * G_PI)
 REAL_FUNCTION (rint, TRUE, rint (x))
 REAL_FUNCTION (signum, TRUE, isnan (x) || x == 0 ? x : x > 0 ? 1.0 : -1.0)
 
-#define REAL_FUNCTION_2(name, valid, value)                                                                                     \
-  static gboolean name##_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)                                          \
-  {                                                                                                                             \
-    for (guint row = 0; row < call->n_rows; row++) {                                                                            \
-      if (duck_kernel_skip (call, row))                                                                                         \
-        continue;                                                                                                               \
-      double x = duck_vector_get (&call->args[0], double, row);                                                                 \
-      double y = duck_vector_get (&call->args[1], double, row);                                                                 \
-      if (valid)                                                                                                                \
-        duck_vector_set (call->result, double, row, value);                                                                     \
-      else                                                                                                                      \
-        duck_vector_set_null (call->result, row);                                                                               \
-    }                                                                                                                           \
-    return TRUE;                                                                                                                \
+#define REAL_FUNCTION_2(name, valid, value)                                                                            \
+  static gboolean name##_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)                                \
+  {                                                                                                                    \
+    for (guint row = 0; row < call->n_rows; row++) {                                                                   \
+      if (duck_kernel_skip (call, row))                                                                                \
+        continue;                                                                                                      \
+      double x = duck_vector_get (&call->args[0], double, row);                                                        \
+      double y = duck_vector_get (&call->args[1], double, row);                                                        \
+      if (valid)                                                                                                       \
+        duck_vector_set (call->result, double, row, value);                                                            \
+      else                                                                                                             \
+        duck_vector_set_null (call->result, row);                                                                      \
+    }                                                                                                                  \
+    return TRUE;                                                                                                       \
   }
 
 /* Java's pow differs from C's where |x| = 1 or x = 1: pow(1, NaN) and pow(±1, ±Infinity) are NaN. */
@@ -476,18 +479,30 @@ width_bucket_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     double lower = MIN (low, high), upper = MAX (low, high);
     gint64 bucket;
     if (low < high)
-      bucket = value < lower ? 0 : value >= upper ? n + 1 : (gint64) ((double) n * (value - lower) / (upper - lower)) + 1;
+      bucket = value < lower    ? 0
+               : value >= upper ? n + 1
+                                : (gint64) ((double) n * (value - lower) / (upper - lower)) + 1;
     else
-      bucket = value > upper ? 0 : value <= lower ? n + 1 : (gint64) ((double) n * (upper - value) / (upper - lower)) + 1;
+      bucket = value > upper    ? 0
+               : value <= lower ? n + 1
+                                : (gint64) ((double) n * (upper - value) / (upper - lower)) + 1;
     duck_vector_set (call->result, gint64, row, bucket);
   }
   return TRUE;
 }
 
-#define REAL(sql_name) { .name = "sluice_" #sql_name, .args = { "DOUBLE" }, .result = "DOUBLE", .run = sql_name##_run }
-#define REAL_2(sql_name)                                                                                                        \
-  { .name = "sluice_" #sql_name, .args = { "DOUBLE", "DOUBLE" }, .result = "DOUBLE", .run = sql_name##_run }
-#define INTEGERS(sql_name, function) { .name = sql_name, .args = { "ANY", "ANY" }, .run = function }
+#define REAL(sql_name)                                                                                                 \
+  {                                                                                                                    \
+    .name = "sluice_" #sql_name, .args = { "DOUBLE" }, .result = "DOUBLE", .run = sql_name##_run                       \
+  }
+#define REAL_2(sql_name)                                                                                               \
+  {                                                                                                                    \
+    .name = "sluice_" #sql_name, .args = { "DOUBLE", "DOUBLE" }, .result = "DOUBLE", .run = sql_name##_run             \
+  }
+#define INTEGERS(sql_name, function)                                                                                   \
+  {                                                                                                                    \
+    .name = sql_name, .args = { "ANY", "ANY" }, .run = function                                                        \
+  }
 
 const DuckKernel *
 relation_kernel_rows_math (guint *n)

@@ -63,8 +63,8 @@ typedef struct {
 } RelationConvert;
 
 /* Casts one value, nested or not, and writes it. */
-gboolean relation_convert_value (const RelationConvert *convert, const BaseType *from, const DuckVector *in, guint64 row,
-                                 const BaseType *to, DuckVector *out, guint64 out_row, GError **error);
+gboolean relation_convert_value (const RelationConvert *convert, const BaseType *from, const DuckVector *in,
+                                 guint64 row, const BaseType *to, DuckVector *out, guint64 out_row, GError **error);
 /* The same from a string's bytes to a type that is not nested. */
 gboolean relation_convert_text (const RelationConvert *convert, const char *text, gsize size, const BaseType *to,
                                 DuckVector *out, guint64 out_row, GError **error);

@@ -51,8 +51,8 @@ typedef enum {
 RelationInt128 relation_decimal_power10 (guint exponent); /* @exponent ≤ 38 */
 gboolean relation_decimal_fits (RelationInt128 value, guint precision);
 /* To another scale (may be negative: whole tens). FALSE when the result leaves @precision. */
-gboolean relation_decimal_rescale (RelationInt128 value, int scale, int to_scale, guint precision, RelationRounding rounding,
-                                   RelationInt128 *result);
+gboolean relation_decimal_rescale (RelationInt128 value, int scale, int to_scale, guint precision,
+                                   RelationRounding rounding, RelationInt128 *result);
 
 /* Spark's arithmetic on operands of any scales with a result type chosen by the binder; half up. FALSE: out of @precision.
  * The divisor must not be zero. Intermediates have 256 bits. */

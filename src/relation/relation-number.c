@@ -460,7 +460,8 @@ relation_decimal_rescale (RelationInt128 value, int scale, int to_scale, guint p
     return TRUE;
   }
   if (shift >= 0)
-    return shift <= 76 && wide_scale10 (&wide, (guint) shift) && wide_finish (&wide, 1, value < 0, precision, rounding, result);
+    return shift <= 76 && wide_scale10 (&wide, (guint) shift) &&
+           wide_finish (&wide, 1, value < 0, precision, rounding, result);
   if (shift < -RELATION_DECIMAL_DIGITS) {
     /* Everything falls behind the last kept place by more than one digit. */
     *result = 0;
@@ -468,8 +469,8 @@ relation_decimal_rescale (RelationInt128 value, int scale, int to_scale, guint p
       *result = value < 0 ? -1 : 1;
     return TRUE;
   }
-  return wide_finish (&wide, (RelationUint128) relation_decimal_power10 ((guint) -shift), value < 0, precision, rounding,
-                      result);
+  return wide_finish (&wide, (RelationUint128) relation_decimal_power10 ((guint) -shift), value < 0, precision,
+                      rounding, result);
 }
 
 gboolean
@@ -508,21 +509,22 @@ relation_decimal_add (RelationInt128 a, guint scale_a, RelationInt128 b, guint s
     }
   }
   if (scale >= common)
-    return wide_scale10 (&x, scale - common) && wide_finish (&x, 1, negative, precision, RELATION_ROUND_HALF_UP, result);
+    return wide_scale10 (&x, scale - common) &&
+           wide_finish (&x, 1, negative, precision, RELATION_ROUND_HALF_UP, result);
   return wide_finish (&x, (RelationUint128) relation_decimal_power10 (common - scale), negative, precision,
                       RELATION_ROUND_HALF_UP, result);
 }
 
 gboolean
-relation_decimal_multiply (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint precision, guint scale,
-                           RelationInt128 *result)
+relation_decimal_multiply (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint precision,
+                           guint scale, RelationInt128 *result)
 {
   Wide product = wide_product (magnitude_of (a), magnitude_of (b));
   gboolean negative = (a < 0) != (b < 0);
   guint exact = scale_a + scale_b;
   if (scale >= exact)
-    return wide_scale10 (&product, scale - exact)
-           && wide_finish (&product, 1, negative, precision, RELATION_ROUND_HALF_UP, result);
+    return wide_scale10 (&product, scale - exact) &&
+           wide_finish (&product, 1, negative, precision, RELATION_ROUND_HALF_UP, result);
   guint drop = exact - scale;
   if (drop <= RELATION_DECIMAL_DIGITS)
     return wide_finish (&product, (RelationUint128) relation_decimal_power10 (drop), negative, precision,
@@ -533,8 +535,8 @@ relation_decimal_multiply (RelationInt128 a, guint scale_a, RelationInt128 b, gu
     return FALSE;
   if (rest != 0)
     product.word[0] |= 1;
-  return wide_finish (&product, (RelationUint128) relation_decimal_power10 (38), negative, precision, RELATION_ROUND_HALF_UP,
-                      result);
+  return wide_finish (&product, (RelationUint128) relation_decimal_power10 (38), negative, precision,
+                      RELATION_ROUND_HALF_UP, result);
 }
 
 gboolean
@@ -551,8 +553,8 @@ relation_decimal_divide (RelationInt128 a, guint scale_a, RelationInt128 b, guin
     return TRUE;
   }
   if (shift >= 0)
-    return wide_scale10 (&dividend, (guint) shift)
-           && wide_finish (&dividend, magnitude_of (b), negative, precision, RELATION_ROUND_HALF_UP, result);
+    return wide_scale10 (&dividend, (guint) shift) &&
+           wide_finish (&dividend, magnitude_of (b), negative, precision, RELATION_ROUND_HALF_UP, result);
   RelationUint128 divisor = magnitude_of (b);
   for (int i = 0; i > shift; i--) {
     if (divisor > (RelationUint128) -1 / 10) {
@@ -565,8 +567,8 @@ relation_decimal_divide (RelationInt128 a, guint scale_a, RelationInt128 b, guin
 }
 
 gboolean
-relation_decimal_remainder (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint precision, guint scale,
-                            RelationInt128 *result)
+relation_decimal_remainder (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint precision,
+                            guint scale, RelationInt128 *result)
 {
   g_assert (b != 0);
   guint common = MAX (scale_a, scale_b);
@@ -648,8 +650,8 @@ relation_text_to_decimal (const char *text, gsize size, guint precision, guint s
     return RELATION_DECIMAL_BAD_TEXT;
   if (i < size && (text[i] == 'e' || text[i] == 'E')) {
     gboolean plus = i + 1 < size && text[i + 1] == '+';
-    if (!relation_text_to_int64 (text + i + 1, size - i - 1, G_MININT32, G_MAXINT32, &exponent)
-        || (i + 1 < size && is_trimmed (text[i + 1])) || (plus && i + 2 >= size))
+    if (!relation_text_to_int64 (text + i + 1, size - i - 1, G_MININT32, G_MAXINT32, &exponent) ||
+        (i + 1 < size && is_trimmed (text[i + 1])) || (plus && i + 2 >= size))
       return RELATION_DECIMAL_BAD_TEXT;
     i = size;
   }

@@ -56,7 +56,8 @@ append_nested (GString *out, const BaseType *type, const DuckVector *vector, gui
     for (guint64 i = 0; i < entry.length; i++) {
       if (i > 0)
         g_string_append (out, ", ");
-      if (!relation_value_append_text (out, base_type_element (type), &vector->children[0], entry.offset + i, zone, error))
+      if (!relation_value_append_text (out, base_type_element (type), &vector->children[0], entry.offset + i, zone,
+                                       error))
         return FALSE;
     }
     g_string_append_c (out, ']');
@@ -72,7 +73,8 @@ append_nested (GString *out, const BaseType *type, const DuckVector *vector, gui
         return FALSE;
       g_string_append (out, " ->");
       g_string_append_c (out, ' ');
-      if (!relation_value_append_text (out, base_type_value (type), &vector->children[1], entry.offset + i, zone, error))
+      if (!relation_value_append_text (out, base_type_value (type), &vector->children[1], entry.offset + i, zone,
+                                       error))
         return FALSE;
     }
     g_string_append_c (out, '}');

@@ -34,7 +34,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RelationZones, relation_zones_unref)
  */
 const RelationZone *relation_zones_get (RelationZones *zones, const char *name, gsize size, GError **error);
 
-const char *relation_zone_id (const RelationZone *zone); /* Java's id: `America/Los_Angeles`, `Z` of fixed zero, `+05:30` */
+const char *
+relation_zone_id (const RelationZone *zone); /* Java's id: `America/Los_Angeles`, `Z` of fixed zero, `+05:30` */
 gboolean relation_zone_is_fixed (const RelationZone *zone);
 gint64 relation_zone_offset_us (const RelationZone *zone, gint64 instant_us);
 gint64 relation_zone_to_wall (const RelationZone *zone, gint64 instant_us);

@@ -6,9 +6,8 @@
  * 3. After the last loaded year the rules of the years before repeat: an instant beyond it is moved back by whole cycles of
  *    28 years of the calendar (chosen so that leap years and weekdays agree).
  */
-#include "relation-zone-private.h"
-
 #include "base-error.h"
+#include "relation-zone-private.h"
 
 #include <string.h>
 
@@ -152,7 +151,8 @@ offset_id (const char *prefix, gint64 offset_us)
       g_string_append_c (id, 'Z');
     return g_string_free (id, FALSE);
   }
-  g_string_append_printf (id, "%c%02d:%02d", offset_us < 0 ? '-' : '+', (int) (seconds / 3600), (int) (seconds / 60 % 60));
+  g_string_append_printf (id, "%c%02d:%02d", offset_us < 0 ? '-' : '+', (int) (seconds / 3600),
+                          (int) (seconds / 60 % 60));
   if (seconds % 60 != 0)
     g_string_append_printf (id, ":%02d", (int) (seconds % 60));
   return g_string_free (id, FALSE);
@@ -280,8 +280,8 @@ cycle_shift (gint64 us)
   gint64 first_day = relation_civil_days (year, 1, 1);
   for (gint64 like = LAST_YEAR - 28; like < LAST_YEAR; like++) {
     gint64 like_day = relation_civil_days (like, 1, 1);
-    if (relation_civil_is_leap (like) == relation_civil_is_leap (year)
-        && relation_civil_iso_weekday (like_day) == relation_civil_iso_weekday (first_day))
+    if (relation_civil_is_leap (like) == relation_civil_is_leap (year) &&
+        relation_civil_iso_weekday (like_day) == relation_civil_iso_weekday (first_day))
       return (first_day - like_day) * RELATION_US_PER_DAY;
   }
   return 0;
@@ -336,6 +336,6 @@ relation_zone_is_daylight (const RelationZone *zone, gint64 instant_us)
   gint64 us = instant_us - cycle_shift (instant_us);
   const RelationZoneTransition *now = find_transition (zone, us, FALSE);
   gint64 half_year = 183 * RELATION_US_PER_DAY;
-  return find_transition (zone, us - half_year, FALSE)->offset_us < now->offset_us
-         && find_transition (zone, us + half_year, FALSE)->offset_us < now->offset_us;
+  return find_transition (zone, us - half_year, FALSE)->offset_us < now->offset_us &&
+         find_transition (zone, us + half_year, FALSE)->offset_us < now->offset_us;
 }
