@@ -2,6 +2,12 @@
 #include "autocdc.h"
 #include "base-error.h"
 
+static const char *
+name_of (const AutoCdcFlow *flow)
+{
+  return flow->name ? flow->name : "(unnamed)";
+}
+
 static gboolean
 list_given (const char *const *list)
 {
@@ -18,38 +24,36 @@ check_combinations (const AutoCdcFlow *flow, GError **error)
       (flow->ignore_null ? 1 : 0) + (flow->ignore_null_columns ? 1 : 0) + (flow->ignore_null_except ? 1 : 0);
 
   if (!list_given (flow->keys))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_EMPTY_KEYS, "flow %s names no key column", flow->name);
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_EMPTY_KEYS, "flow %s names no key column", name_of (flow));
   if (!flow->sequence_by && !flow->from_snapshot)
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_MISSING_SEQUENCE_BY,
                            "flow %s has no SEQUENCE BY: without it there is no telling which event is newer",
-                           flow->name);
+                           name_of (flow));
   if (list_given (flow->columns) && list_given (flow->except_columns))
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST,
-                           "flow %s gives both a list of columns and a list of excepted columns", flow->name);
+                           "flow %s gives both a list of columns and a list of excepted columns", name_of (flow));
   if (list_given (flow->track_history) && list_given (flow->track_except))
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_BOTH_TRACK_HISTORY_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST,
-                           "flow %s gives both a list of tracked columns and a list of excepted ones", flow->name);
+                           "flow %s gives both a list of tracked columns and a list of excepted ones", name_of (flow));
   if (tracks && type != AUTOCDC_SCD2)
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2,
-                           "flow %s tracks history, which only SCD TYPE 2 keeps", flow->name);
+                           "flow %s tracks history, which only SCD TYPE 2 keeps", name_of (flow));
   if (flow->truncate_when && type != AUTOCDC_SCD1)
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_TRUNCATE_REQUIRES_SCD1,
-                           "flow %s applies truncates, which only SCD TYPE 1 does", flow->name);
+                           "flow %s applies truncates, which only SCD TYPE 1 does", name_of (flow));
   if (n_ignore_null > 1)
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS,
-                           "flow %s gives more than one form of IGNORE NULL UPDATES", flow->name);
+                           "flow %s gives more than one form of IGNORE NULL UPDATES", name_of (flow));
   if (flow->ignore_null_columns && !flow->ignore_null_columns[0])
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST,
-                           "flow %s gives IGNORE NULL UPDATES an empty list", flow->name);
+                           "flow %s gives IGNORE NULL UPDATES an empty list", name_of (flow));
   if (flow->columns_to_update && (n_ignore_null > 0 || type == AUTOCDC_BITEMPORAL))
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT,
-                           "flow %s: COLUMNS TO UPDATE does not go with %s", flow->name,
+                           "flow %s: COLUMNS TO UPDATE does not go with %s", name_of (flow),
                            n_ignore_null > 0 ? "IGNORE NULL UPDATES" : "BITEMPORAL");
   if ((type == AUTOCDC_BITEMPORAL) != (flow->system_sequence_by != NULL))
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY,
-                           type == AUTOCDC_BITEMPORAL ? "flow %s is BITEMPORAL and has no SYSTEM SEQUENCE BY"
-                                                      : "flow %s has SYSTEM SEQUENCE BY and is not BITEMPORAL",
-                           flow->name);
+                           "flow %s: SYSTEM SEQUENCE BY goes with BITEMPORAL, and BITEMPORAL with it", name_of (flow));
   return TRUE;
 }
 
@@ -73,7 +77,7 @@ check_supported (const AutoCdcFlow *flow, GError **error)
     if (!clauses[i].given)
       continue;
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: the AUTO CDC clause %s is not supported",
-                    flow->name, clauses[i].clause);
+                    name_of (flow), clauses[i].clause);
     base_error_add_param (error, "feature", clauses[i].clause);
     return FALSE;
   }
@@ -84,4 +88,68 @@ gboolean
 autocdc_flow_check (const AutoCdcFlow *flow, GError **error)
 {
   return check_combinations (flow, error) && check_supported (flow, error);
+}
+
+char *
+autocdc_column_name (const SqlExpr *expr, GError **error)
+{
+  if (expr->kind == SQL_EXPR_COLUMN && expr->column.name.n == 1)
+    return g_strdup (expr->column.name.parts[0].text);
+  if (expr->kind == SQL_EXPR_COLUMN || expr->kind == SQL_EXPR_FIELD)
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_MULTIPART_COLUMN_IDENTIFIER,
+                    "this clause takes the name of a column, not a path; quote a name that has a dot in it");
+  else
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_NON_COLUMN_IDENTIFIER,
+                    "this clause takes the name of a column, not an expression");
+  base_error_set_position (error, NULL, expr->position.line, expr->position.column, NULL);
+  return NULL;
+}
+
+static const char *const *
+names_of (const SqlIdentList *list, SqlArena *arena)
+{
+  const char **names = sql_arena_new0_n (arena, const char *, list->n + 1);
+
+  for (guint i = 0; i < list->n; i++)
+    names[i] = list->items[i].text;
+  return names;
+}
+
+static const char *const *
+chosen (const SqlColumnChoice *choice, SqlChoiceKind kind, SqlArena *arena)
+{
+  return choice->kind == kind ? names_of (&choice->columns, arena) : NULL;
+}
+
+AutoCdcFlow
+autocdc_flow_from_sql (const SqlAutoCdc *clauses, const char *name, const char *target, SqlArena *arena)
+{
+  static const AutoCdcType types[] = {
+    [SQL_STORED_AS_UNSET] = AUTOCDC_SCD1,
+    [SQL_STORED_AS_SCD1] = AUTOCDC_SCD1,
+    [SQL_STORED_AS_SCD2] = AUTOCDC_SCD2,
+    [SQL_STORED_AS_BITEMPORAL] = AUTOCDC_BITEMPORAL,
+  };
+
+  return (AutoCdcFlow){
+    .name = name,
+    .target = target,
+    .keys = names_of (&clauses->keys, arena),
+    .sequence_by = clauses->sequence_by,
+    .system_sequence_by = clauses->system_sequence_by,
+    .delete_when = clauses->delete_when,
+    .truncate_when = clauses->truncate_when,
+    .where = clauses->where,
+    .columns = chosen (&clauses->columns, SQL_CHOICE_LIST, arena),
+    .except_columns = chosen (&clauses->columns, SQL_CHOICE_EXCEPT, arena),
+    .track_history = chosen (&clauses->track_history, SQL_CHOICE_LIST, arena),
+    .track_except = chosen (&clauses->track_history, SQL_CHOICE_EXCEPT, arena),
+    .ignore_null = clauses->ignore_null_updates.kind == SQL_CHOICE_ALL,
+    .ignore_null_columns = chosen (&clauses->ignore_null_updates, SQL_CHOICE_LIST, arena),
+    .ignore_null_except = chosen (&clauses->ignore_null_updates, SQL_CHOICE_EXCEPT, arena),
+    .columns_to_update = clauses->columns_to_update ? clauses->columns_to_update->text : NULL,
+    .type = types[clauses->stored_as],
+    .once = clauses->once,
+    .from_snapshot = clauses->snapshot,
+  };
 }

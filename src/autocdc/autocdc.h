@@ -9,18 +9,14 @@
 
 #include "base-cancel.h"
 #include "base-type.h"
+#include "delta-table.h"
+#include "duck-session.h"
+#include "relation-plan.h"
+#include "sql-build.h"
 
 #include <glib.h>
 
 G_BEGIN_DECLS
-
-/* Of sql, relation, delta and duck. */
-typedef struct SqlExpr SqlExpr;
-typedef struct RelationPlan RelationPlan;
-typedef struct RelationContext RelationContext;
-typedef struct DeltaTable DeltaTable;
-typedef struct DeltaSnapshot DeltaSnapshot;
-typedef struct DuckSession DuckSession;
 
 /* The domain of an AUTO CDC target's log, and the writer-only feature of its protocol. A reset of the target writes the domain
  * with `removed=true` in the commit that removes all rows; the next batch begins anew. */
@@ -33,8 +29,7 @@ typedef enum {
   AUTOCDC_BITEMPORAL = 3,
 } AutoCdcType;
 
-/* A flow as its author wrote it. Zero-initialise, then fill. Everything is (transfer none) and must outlive the plan made from
- * it. Lists are NULL-terminated; NULL = the clause was not given. Names are plain column names without quotes. */
+/* A flow as its author wrote it. Zero-initialise, then fill. Everything is (transfer none); a plan keeps nothing of it. Lists are NULL-terminated; NULL = the clause was not given. Names are plain column names without quotes. */
 typedef struct {
   const char *name;                       /* of the flow, for messages */
   const char *target;                     /* of the target, for messages */
@@ -67,6 +62,10 @@ typedef struct {
  */
 char *autocdc_column_name (const SqlExpr *expr, GError **error);
 
+/* The flow that the clauses of SQL describe; lists are made in @arena, names and expressions are borrowed from the tree.
+ * @name, @target: as the pipeline calls them. */
+AutoCdcFlow autocdc_flow_from_sql (const SqlAutoCdc *clauses, const char *name, const char *target, SqlArena *arena);
+
 /**
  * autocdc_flow_check:
  *
@@ -89,7 +88,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcPlan, autocdc_plan_unref)
  *   stands for the current micro-batch when the plan is applied. A reference is kept.
  * @target: (nullable): the target as it is; NULL when it does not exist yet. Only read here.
  * @declared: (nullable): the schema that the author declared for the target
- * @context: binds the clauses' expressions; must outlive the plan
+ * @context: binds the clauses' expressions; for the call only
  *
  * Resolves the clauses against the source's columns, finds the target's schema, and compares both with what the target's
  * domain recorded.
@@ -99,7 +98,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcPlan, autocdc_plan_unref)
  * Returns: (transfer full).
  */
 AutoCdcPlan *autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *target,
-                               const BaseType *declared, RelationContext *context, GError **error);
+                               const BaseType *declared, const RelationContext *context, GError **error);
 
 /* The schema that the target has after the next batch: what it has now, plus new columns of the source, interval columns last.
  * A target that does not exist yet is to be created with it. Borrowed. */
@@ -127,7 +126,7 @@ typedef struct {
   guint64 n_source_events; /* rows read */
   guint64 n_upserted_rows; /* target rows inserted or updated */
   guint64 n_deleted_rows;  /* target rows removed */
-  guint64 n_late_events;   /* events that changed neither a row nor the memory's answer because newer ones were there */
+  guint64 n_late_events;   /* SCD 1: events that changed nothing because the key had newer ones before */
   guint64 n_state_rows;    /* facts in state files after the batch */
   guint64 n_tombstones_removed;
 } AutoCdcOutcome;
@@ -136,7 +135,8 @@ typedef struct {
  * autocdc_apply:
  * @target: the table, which must exist; its newest version is taken
  * @plan: as analysed against the source of this batch
- * @session: (transfer none): for every query; its temporary tables are this call's while it runs
+ * @context: (transfer none): its session runs every query and lends its temporary tables `autocdc_*` to this call; binds
+ *   constraints of the table
  * @cancel: (nullable)
  * @outcome: (out)
  *
@@ -149,7 +149,7 @@ typedef struct {
  * holds this batch with another digest, DELTA_CONCURRENT_WRITE after too many tries, and all that reading and writing may say.
  * Threads: one per session; flows into different tables may run at the same time.
  */
-gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, DuckSession *session,
-                        BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
+gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
+                        const RelationContext *context, BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
 
 G_END_DECLS

@@ -1,0 +1,311 @@
+/* One batch, from its events to its commit.
+ *
+ *   events → checks → reduction → look-up of the affected keys → union of facts → reference function → difference → commit
+ *
+ * Everything from the reduction on is done again on a new snapshot when another writer's commit was in the way.
+ */
+#include "autocdc-state-private.h"
+#include "base-error.h"
+#include "base-json.h"
+#include "delta-metadata.h"
+#include "delta-transaction.h"
+
+#define MAX_TRIES 100
+
+typedef struct {
+  gint64 n_inserted, n_deleted, n_updated, n_facts;
+} Counts;
+
+static char *
+flow_domain (const AutoCdcBatch *batch)
+{
+  return g_strdup_printf ("sluice.flow.%s", batch->run_id);
+}
+
+/* Whether the target holds this batch already; with another digest that is somebody else's batch. */
+static gboolean
+find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done, GError **error)
+{
+  const AutoCdcBatch *batch = work->batch;
+  gint64 version = delta_snapshot_txn_version (snapshot, batch->run_id, -1);
+  g_autofree char *name = flow_domain (batch);
+  const char *text = delta_snapshot_domain (snapshot, name);
+  g_autoptr (json_t) progress = NULL;
+
+  *done = version >= batch->batch_id;
+  if (!*done || !text)
+    return TRUE;
+  if (!(progress = base_json_parse (text, strlen (text), name, error)))
+    return FALSE;
+  if (base_json_int64 (progress, "batch", -1) != batch->batch_id ||
+      g_strcmp0 (base_json_string (progress, "offsets"), batch->offsets_digest) == 0)
+    return TRUE;
+  return base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT,
+                         "%s holds batch %" G_GINT64_FORMAT " of flow %s with other offsets than the flow's log",
+                         work->plan->target, batch->batch_id, work->plan->name);
+}
+
+static gboolean
+count_changes (AutoCdcWork *work, Counts *counts, GError **error)
+{
+  g_autoptr (DuckResult) result =
+      duck_session_query (work->session,
+                          "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER (act = 3),"
+                          " (SELECT count(*) FROM autocdc_add) FROM autocdc_diff",
+                          work->cancel, error);
+  const DuckChunk *chunk;
+
+  if (!result || !duck_result_next (result, &chunk, error))
+    return FALSE;
+  counts->n_inserted = duck_vector_int64 (&chunk->columns[0], 0);
+  counts->n_deleted = duck_vector_int64 (&chunk->columns[1], 0);
+  counts->n_updated = duck_vector_int64 (&chunk->columns[2], 0);
+  counts->n_facts = duck_vector_int64 (&chunk->columns[3], 0);
+  return TRUE;
+}
+
+static gboolean
+count_late (AutoCdcWork *work, guint64 *n_late, GError **error)
+{
+  gint64 n = 0;
+
+  if (work->plan->type == AUTOCDC_SCD1 &&
+      !autocdc_work_count (
+          work,
+          "SELECT count(*) FROM autocdc_events e JOIN (SELECT {K}, max(o) AS newest FROM autocdc_facts"
+          " WHERE src < 2 GROUP BY {K}) p ON {J:e,p} WHERE e.o < p.newest AND NOT EXISTS (SELECT 1 FROM"
+          " autocdc_need n WHERE n.src = 2 AND {J:n,e} AND n.o = e.o AND n.d = e.d)",
+          &n, error))
+    return FALSE;
+  *n_late = (guint64) n;
+  return TRUE;
+}
+
+static guint64
+state_rows (const AutoCdcDomain *domain)
+{
+  guint64 n = 0;
+
+  for (guint i = 0; i < domain->files->len; i++)
+    n += (guint64) ((AutoCdcStateFile *) domain->files->pdata[i])->n_rows;
+  return n;
+}
+
+/* ---- staging ---- */
+
+/* The table's columns c0, c1, … from a table of the work's shape. */
+static void
+set_columns (AutoCdcWork *work, const char *piece, const char *table)
+{
+  const AutoCdcLayout *layout = work->layout;
+  guint n = base_type_n_fields (layout->schema);
+  g_autoptr (GPtrArray) columns = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_ptr_array_set_size (columns, (gint) n);
+  for (guint i = 0; i < layout->key_columns->len; i++)
+    columns->pdata[g_array_index (layout->key_columns, guint, i)] = g_strdup_printf ("k%u", i);
+  for (guint i = 0; i < layout->fields->len; i++)
+    columns->pdata[autocdc_work_field (work, i)->column] = g_strdup_printf ("v%u", i);
+  if (work->plan->type == AUTOCDC_SCD2) {
+    columns->pdata[layout->start_column] = g_strdup ("st");
+    columns->pdata[layout->end_column] = g_strdup ("en");
+  }
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%s.%s AS c%u", i ? ", " : "", table, (char *) columns->pdata[i], i);
+  autocdc_work_take (work, piece, g_steal_pointer (&text));
+}
+
+/* A hash of the row's values, for deciding "changed" without reading them. */
+static void
+set_hash (AutoCdcWork *work)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    g_string_append_printf (text, "%sn.v%u", i ? ", " : "(hash(", i);
+  g_string_append (text, text->len ? ") >> 1)::BIGINT" : "0::BIGINT");
+  autocdc_work_take (work, "hash", g_steal_pointer (&text));
+}
+
+static gboolean
+stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError **error)
+{
+  gboolean deletes = counts->n_deleted + counts->n_updated > 0;
+  /* What readers cannot derive from files alone must be written out, and then all of it. */
+  gboolean changes = write_batch_feed_is_on (write) &&
+                     (counts->n_updated > 0 ||
+                      (counts->n_deleted > 0 && (counts->n_inserted > 0 || !write_batch_uses_vectors (write))));
+  WriteRowsFlags flags =
+      (write_batch_tracks_rows (write) ? WRITE_ROWS_ROW_ID : 0) | (changes ? WRITE_ROWS_CHANGE_TYPE : 0);
+  g_autofree char *rows = NULL, *old_rows = NULL;
+
+  set_columns (work, "new columns", "n");
+  set_columns (work, "old columns", "r");
+  set_hash (work);
+  autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
+  autocdc_work_set (work, "change type",
+                    changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
+  if (counts->n_inserted + counts->n_updated > 0) {
+    rows = autocdc_work_text (work, "SELECT {new columns}, n.hs AS h0, n.hb AS h1, {hash} AS h2{row id}{change type}"
+                                    " FROM autocdc_diff n WHERE n.act IN (1, 3)");
+    if (!write_batch_rows (write, rows, flags, NULL, error))
+      return FALSE;
+  }
+  if (deletes && !write_batch_delete (write, work->scan,
+                                      "SELECT fi AS file_index, rn AS row_number FROM autocdc_diff WHERE act IN (2, 3)",
+                                      NULL, error))
+    return FALSE;
+  if (!changes || !deletes)
+    return TRUE;
+  old_rows =
+      autocdc_work_text (work, "SELECT {old columns}, CASE d.act WHEN 2 THEN 'delete' ELSE 'update_preimage' END AS"
+                               " _change_type FROM autocdc_diff d JOIN autocdc_rows r ON r.rowid = d.rr"
+                               " WHERE d.act IN (2, 3)");
+  return write_batch_changes (write, old_rows, NULL, error);
+}
+
+static void
+stage_progress (AutoCdcWork *work, WriteBatch *write)
+{
+  const AutoCdcBatch *batch = work->batch;
+  DeltaTransaction *transaction = write_batch_transaction (write);
+  g_autofree char *domain = autocdc_domain_text (work->layout->domain), *flow = flow_domain (batch), *progress = NULL;
+  g_autoptr (json_t) json =
+      json_pack ("{s:I, s:s}", "batch", (json_int_t) batch->batch_id, "offsets", batch->offsets_digest);
+
+  progress = base_json_text (json);
+  delta_transaction_require_feature (transaction, "domainMetadata");
+  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
+  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+  delta_transaction_set_domain (transaction, flow, progress);
+  delta_transaction_set_txn (transaction, batch->run_id, batch->batch_id);
+}
+
+static gboolean
+commit (AutoCdcWork *work, WriteBatch *write, const AutoCdcOutcome *outcome, DeltaCommitResult *result, GError **error)
+{
+  g_autoptr (json_t) parameters =
+      json_pack ("{s:s, s:s, s:s}", "flow", work->plan->name, "queryId", work->batch->run_id, "scdType",
+                 work->plan->type == AUTOCDC_SCD1 ? "1" : "2");
+  g_autoptr (json_t) metrics = json_pack (
+      "{s:I, s:I, s:I, s:I, s:I}", "numSourceRows", (json_int_t) outcome->n_source_events, "numUpsertedRows",
+      (json_int_t) outcome->n_upserted_rows, "numDeletedRows", (json_int_t) outcome->n_deleted_rows, "numStateRows",
+      (json_int_t) outcome->n_state_rows, "numTombstonesRemoved", (json_int_t) outcome->n_tombstones_removed);
+  g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->batch_id);
+  WriteCommit commit = { .operation = "AUTO CDC", .parameters = parameters, .metrics = metrics, .reads_table = TRUE };
+
+  json_object_set_new (parameters, "epochId", json_string (epoch));
+  return write_batch_commit (write, &commit, result, error);
+}
+
+static WriteBatch *
+begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GError **error)
+{
+  const AutoCdcDomain *domain = work->layout->domain;
+  g_autoptr (BaseType) binary = base_type_simple (BASE_TYPE_BINARY), integer = base_type_simple (BASE_TYPE_LONG);
+  WriteHiddenColumn hidden[] = {
+    { domain->hidden_sequence, domain->sequence_type },
+    { domain->hidden_set, binary },
+    { domain->hidden_hash, integer },
+  };
+  WriteOptions options = { .cancel = work->cancel,
+                           .clock = { work->batch->clock_us },
+                           .context = work->context,
+                           .hidden = hidden,
+                           .n_hidden = G_N_ELEMENTS (hidden) };
+  g_autoptr (WriteBatch) write = write_batch_begin (target, snapshot, work->session, &options, error);
+  g_autoptr (DeltaMetadata) metadata = NULL;
+
+  if (!write)
+    return NULL;
+  if (work->layout->schema_changed) {
+    metadata = delta_metadata_with_schema (delta_snapshot_metadata (snapshot), work->layout->schema);
+    if (!write_batch_set_metadata (write, metadata, error))
+      return NULL;
+  }
+  return g_steal_pointer (&write);
+}
+
+static gboolean
+compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  return autocdc_reduce_events (work, error) && autocdc_look_up (work, snapshot, error) &&
+         autocdc_unite_facts (work, error) &&
+         (work->plan->type == AUTOCDC_SCD1 ? autocdc_scd1_compute (work, error) : autocdc_scd2_compute (work, error)) &&
+         autocdc_find_difference (work, error);
+}
+
+/* @finished: FALSE when another commit was in the way; @result then says which. */
+static gboolean
+try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, DeltaCommitResult *result,
+           gboolean *finished, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (target, work->cancel, error);
+  g_autoptr (WriteBatch) write = NULL;
+  AutoCdcLayout *layout;
+  Counts counts;
+  gint64 n_expired;
+
+  *finished = TRUE;
+  if (!snapshot || !find_progress (work, snapshot, &outcome->already_done, error))
+    return FALSE;
+  if (outcome->already_done)
+    return TRUE;
+  if (!(layout = autocdc_layout_new (work->plan, snapshot, error)))
+    return FALSE;
+  autocdc_work_set_layout (work, layout);
+  outcome->n_state_rows = state_rows (layout->domain);
+  if (work->n_events == 0)
+    return TRUE;
+  if (!compute (work, snapshot, error) || !count_changes (work, &counts, error) ||
+      !count_late (work, &outcome->n_late_events, error))
+    return FALSE;
+  if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0)
+    return TRUE;
+
+  outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);
+  outcome->n_deleted_rows = (guint64) counts.n_deleted;
+  if (!(write = begin_write (work, target, snapshot, error)) || !stage_rows (work, write, &counts, error) ||
+      !autocdc_state_write (work, write, target, counts.n_facts, &n_expired, error))
+    return FALSE;
+  outcome->n_tombstones_removed = (guint64) n_expired;
+  outcome->n_state_rows = state_rows (layout->domain);
+  stage_progress (work, write);
+  if (!commit (work, write, outcome, result, error))
+    return FALSE;
+  *finished = result->outcome == DELTA_COMMIT_DONE;
+  if (*finished)
+    outcome->version = result->version;
+  return TRUE;
+}
+
+gboolean
+autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
+               BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error)
+{
+  g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, batch, context, cancel);
+
+  if (!autocdc_read_events (work, error))
+    return FALSE;
+  for (guint i = 0; i < MAX_TRIES; i++) {
+    AutoCdcOutcome tried = { .version = -1, .n_source_events = (guint64) work->n_events };
+    DeltaCommitResult result = { 0 };
+    gboolean finished, ok;
+
+    if (!base_cancel_check (cancel, error))
+      return FALSE;
+    ok = try_batch (work, target, &tried, &result, &finished, error);
+    if (ok && !finished && i + 1 == MAX_TRIES)
+      ok = delta_commit_result_to_error (&result, error);
+    delta_commit_result_clear (&result);
+    if (!ok)
+      return FALSE;
+    if (finished) {
+      *outcome = tried;
+      return TRUE;
+    }
+  }
+  return base_error_set (error, SLUICE_ERROR_DELTA_CONCURRENT_WRITE, "other writers to %s won every time",
+                         plan->target);
+}

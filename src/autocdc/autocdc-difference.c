@@ -1,0 +1,59 @@
+/* The smallest change: rows that must change, and facts that neither a row nor a state file holds yet. */
+#include "autocdc-work-private.h"
+
+/* Whether the old row `r` shows what the new row `n` must show. */
+static void
+set_same (AutoCdcWork *work)
+{
+  g_autoptr (GString) same = g_string_new ("r.en IS NOT DISTINCT FROM n.en");
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    g_string_append (same, " AND ");
+    autocdc_append_same (work, same, i, "r", "n");
+  }
+  autocdc_work_take (work, "same", g_steal_pointer (&same));
+}
+
+static gboolean
+find_rows (AutoCdcWork *work, GError **error)
+{
+  set_same (work);
+  autocdc_work_set (work, "identity", work->plan->type == AUTOCDC_SCD2 ? " AND r.st = n.st" : "");
+  return autocdc_work_run (
+      work,
+      "CREATE OR REPLACE TEMP TABLE autocdc_diff AS SELECT r.rowid AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
+      "n.hs, n.ho,"
+      " n.hb, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act"
+      " FROM autocdc_rows r FULL JOIN autocdc_new n ON {J:r,n}{identity}",
+      error);
+}
+
+/* A fact is added unless a state file has it (src 0), a kept row holds it, or a new row will. */
+static gboolean
+find_facts (AutoCdcWork *work, GError **error)
+{
+  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
+  g_autofree char *held = autocdc_work_text (
+      work,
+      " AND NOT (f.d AND EXISTS (SELECT 1 FROM autocdc_new n WHERE {J:n,f} AND n.en IS NOT NULL AND {O:n.en} = f.o))");
+
+  autocdc_work_set (work, "clock", clock);
+  autocdc_work_set (work, "need", work->plan->type == AUTOCDC_SCD2 ? "autocdc_facts" : "autocdc_need");
+  autocdc_work_set (work, "held by an end", work->plan->type == AUTOCDC_SCD2 ? held : "");
+  return autocdc_work_run (
+      work,
+      "CREATE OR REPLACE TEMP TABLE autocdc_add AS SELECT {K:f}, f.s, f.o, f.d, f.b{V:f}, {clock}::BIGINT AS w FROM "
+      "{need} f"
+      " WHERE f.src <> 0"
+      " AND NOT (NOT f.d AND EXISTS (SELECT 1 FROM autocdc_diff n WHERE n.act IN (1, 3) AND {J:n,f} AND n.ho = f.o AND "
+      "n.hb = f.b))"
+      " AND NOT (f.src = 1 AND NOT f.d AND EXISTS (SELECT 1 FROM autocdc_diff n WHERE n.act = 0 AND n.rr = f.ri))"
+      "{held by an end}",
+      error);
+}
+
+gboolean
+autocdc_find_difference (AutoCdcWork *work, GError **error)
+{
+  return find_rows (work, error) && find_facts (work, error);
+}

@@ -1,0 +1,64 @@
+/* The domain `sluice.autoCdc` of a target: what must be known to read its memory. One JSON object:
+ *
+ *   formatVersion   1
+ *   scdType         "SCD1" | "SCD2"
+ *   keys            [{"name", "type"}]                     in the order of the flow
+ *   sequenceType    a type of Spark's JSON form
+ *   trackHistory    null | {"columns": […]} | {"except": […]}
+ *   ignoreNull      null
+ *   fields          [["name"], …]                          append-only; bit i of a fact's set is field i, column f<i> of a state file
+ *   truncate        null                                   the newest truncate
+ *   gen             0                                      facts of a lower one are void
+ *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"}]
+ *   hash            the library whose hash() the hash column holds
+ *   files           ["_autocdc/….parquet"]                 kept by every VACUUM
+ *   state           [[rows, deletes, bytes, oldest, newest written (µs)]]   beside `files`, one each
+ */
+#pragma once
+
+#include "autocdc.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  char *path; /* relative to the table */
+  gint64 n_rows;
+  gint64 n_deletes; /* of them tombstones */
+  gint64 size_bytes;
+  gint64 oldest_us; /* least and greatest `written` */
+  gint64 newest_us;
+} AutoCdcStateFile;
+
+void autocdc_state_file_free (AutoCdcStateFile *file);
+
+typedef struct {
+  AutoCdcType type;
+  GPtrArray *keys;      /* (element-type utf8) */
+  GPtrArray *key_types; /* (element-type BaseType) */
+  BaseType *sequence_type;
+  GPtrArray *track_columns; /* (nullable) (element-type utf8) */
+  GPtrArray *track_except;  /* (nullable) (element-type utf8) */
+  GPtrArray *fields;        /* (element-type utf8): top-level columns */
+  gint64 gen;
+  char *hidden_sequence; /* names of the hidden columns */
+  char *hidden_set;
+  char *hidden_hash;
+  char *hash;       /* whose hash() */
+  GPtrArray *files; /* (element-type AutoCdcStateFile) */
+} AutoCdcDomain;
+
+AutoCdcDomain *autocdc_domain_new (void); /* empty, with fresh names of hidden columns. (transfer full) */
+void autocdc_domain_free (AutoCdcDomain *domain);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcDomain, autocdc_domain_free)
+
+/* @text: as in the log. Errors: AUTOCDC_INVALID_STATE.AUXILIARY_TABLE_PROPERTY_MISSING or _MALFORMED, with the entry's name;
+ * UNSUPPORTED_FEATURE for a later format. Returns: (transfer full). */
+AutoCdcDomain *autocdc_domain_parse (const char *text, GError **error);
+char *autocdc_domain_text (const AutoCdcDomain *domain); /* (transfer full) */
+
+/* What the recorded choice says of a column. */
+gboolean autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column);
+/* Index of a field by name without case, or -1. */
+int autocdc_domain_field (const AutoCdcDomain *domain, const char *name);
+
+G_END_DECLS

@@ -1,0 +1,385 @@
+/* The target's domain as text and as a struct. */
+#include "autocdc-domain-private.h"
+#include "base-error.h"
+#include "base-json.h"
+#include "base-text.h"
+#include "duck-engine.h"
+
+#define FORMAT_VERSION 1
+#define MAX_FIELDS     10000
+#define MAX_FILES      10000
+
+void
+autocdc_state_file_free (AutoCdcStateFile *file)
+{
+  if (!file)
+    return;
+  g_free (file->path);
+  g_free (file);
+}
+
+static AutoCdcDomain *
+domain_alloc (void)
+{
+  AutoCdcDomain *domain = g_new0 (AutoCdcDomain, 1);
+
+  domain->keys = g_ptr_array_new_with_free_func (g_free);
+  domain->key_types = g_ptr_array_new_with_free_func ((GDestroyNotify) base_type_unref);
+  domain->fields = g_ptr_array_new_with_free_func (g_free);
+  domain->files = g_ptr_array_new_with_free_func ((GDestroyNotify) autocdc_state_file_free);
+  return domain;
+}
+
+AutoCdcDomain *
+autocdc_domain_new (void)
+{
+  AutoCdcDomain *domain = domain_alloc ();
+  g_autofree char *uuid = base_text_uuid ();
+
+  domain->hidden_sequence = g_strdup_printf ("_autocdc-%s-sequence", uuid);
+  domain->hidden_set = g_strdup_printf ("_autocdc-%s-set", uuid);
+  domain->hidden_hash = g_strdup_printf ("_autocdc-%s-hash", uuid);
+  domain->hash = g_strdup (duck_engine_library_version ());
+  return domain;
+}
+
+void
+autocdc_domain_free (AutoCdcDomain *domain)
+{
+  if (!domain)
+    return;
+  g_ptr_array_unref (domain->keys);
+  g_ptr_array_unref (domain->key_types);
+  base_type_unref (domain->sequence_type);
+  g_clear_pointer (&domain->track_columns, g_ptr_array_unref);
+  g_clear_pointer (&domain->track_except, g_ptr_array_unref);
+  g_ptr_array_unref (domain->fields);
+  g_free (domain->hidden_sequence);
+  g_free (domain->hidden_set);
+  g_free (domain->hidden_hash);
+  g_free (domain->hash);
+  g_ptr_array_unref (domain->files);
+  g_free (domain);
+}
+
+static gboolean
+has_name (const GPtrArray *names, const char *name)
+{
+  for (guint i = 0; i < names->len; i++)
+    if (base_text_equal_ignore_case (names->pdata[i], name))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column)
+{
+  if (domain->track_columns)
+    return has_name (domain->track_columns, column);
+  return !domain->track_except || !has_name (domain->track_except, column);
+}
+
+int
+autocdc_domain_field (const AutoCdcDomain *domain, const char *name)
+{
+  for (guint i = 0; i < domain->fields->len; i++)
+    if (base_text_equal_ignore_case (domain->fields->pdata[i], name))
+      return (int) i;
+  return -1;
+}
+
+/* ---- from JSON ---- */
+
+static gboolean
+set_missing (GError **error, const char *entry)
+{
+  return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
+                         "the domain %s of the target has no entry %s", AUTOCDC_DOMAIN, entry);
+}
+
+static gboolean
+set_malformed (GError **error, const char *entry)
+{
+  return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MALFORMED,
+                         "the entry %s in the domain %s of the target is malformed", entry, AUTOCDC_DOMAIN);
+}
+
+static json_t *
+member (const json_t *object, const char *entry, GError **error)
+{
+  json_t *value = json_object_get (object, entry);
+
+  if (!value)
+    set_missing (error, entry);
+  return value;
+}
+
+static BaseType *
+parse_type (const json_t *json, const char *entry, GError **error)
+{
+  BaseType *type = json ? base_type_from_json (json, NULL) : NULL;
+
+  if (!type)
+    set_malformed (error, entry);
+  return type;
+}
+
+static gboolean
+parse_type_and_keys (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  const char *type = base_json_string (json, "scdType");
+  json_t *keys = member (json, "keys", error), *sequence;
+
+  if (!keys)
+    return FALSE;
+  if (!type)
+    return set_missing (error, "scdType");
+  domain->type = g_str_equal (type, "SCD1") ? AUTOCDC_SCD1 : g_str_equal (type, "SCD2") ? AUTOCDC_SCD2 : 0;
+  if (domain->type == 0)
+    return set_malformed (error, "scdType");
+  if (json_array_size (keys) == 0 || json_array_size (keys) > MAX_FIELDS)
+    return set_malformed (error, "keys");
+  for (gsize i = 0; i < json_array_size (keys); i++) {
+    json_t *key = json_array_get (keys, i);
+    const char *name = base_json_string (key, "name");
+    BaseType *key_type = name ? parse_type (json_object_get (key, "type"), "keys", error) : NULL;
+
+    if (!name)
+      return set_malformed (error, "keys");
+    if (!key_type)
+      return FALSE;
+    g_ptr_array_add (domain->keys, g_strdup (name));
+    g_ptr_array_add (domain->key_types, key_type);
+  }
+  if (!(sequence = member (json, "sequenceType", error)))
+    return FALSE;
+  return (domain->sequence_type = parse_type (sequence, "sequenceType", error)) != NULL;
+}
+
+static GPtrArray *
+parse_names (const json_t *json, const char *entry, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+
+  if (!json_is_array (json) || json_array_size (json) > MAX_FIELDS) {
+    set_malformed (error, entry);
+    return NULL;
+  }
+  for (gsize i = 0; i < json_array_size (json); i++) {
+    const char *name = json_string_value (json_array_get (json, i));
+
+    if (!name) {
+      set_malformed (error, entry);
+      return NULL;
+    }
+    g_ptr_array_add (names, g_strdup (name));
+  }
+  return g_steal_pointer (&names);
+}
+
+static gboolean
+parse_choices (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  json_t *track = member (json, "trackHistory", error), *columns, *except;
+  json_t *fields = member (json, "fields", error);
+
+  if (!track || !fields)
+    return FALSE;
+  columns = json_object_get (track, "columns");
+  except = json_object_get (track, "except");
+  if (!json_is_null (track) && !columns && !except)
+    return set_malformed (error, "trackHistory");
+  if (columns && !(domain->track_columns = parse_names (columns, "trackHistory", error)))
+    return FALSE;
+  if (except && !(domain->track_except = parse_names (except, "trackHistory", error)))
+    return FALSE;
+  if (!json_is_array (fields) || json_array_size (fields) > MAX_FIELDS)
+    return set_malformed (error, "fields");
+  for (gsize i = 0; i < json_array_size (fields); i++) {
+    json_t *path = json_array_get (fields, i);
+    const char *name = json_array_size (path) == 1 ? json_string_value (json_array_get (path, 0)) : NULL;
+
+    if (!name)
+      return set_malformed (error, "fields");
+    g_ptr_array_add (domain->fields, g_strdup (name));
+  }
+  return TRUE;
+}
+
+static gboolean
+parse_hidden (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  json_t *hidden = member (json, "hiddenColumns", error);
+
+  if (!hidden)
+    return FALSE;
+  for (gsize i = 0; i < json_array_size (hidden); i++) {
+    json_t *column = json_array_get (hidden, i);
+    const char *name = base_json_string (column, "name"), *holds = base_json_string (column, "holds");
+    char **slot = !holds || !name                   ? NULL
+                  : g_str_equal (holds, "sequence") ? &domain->hidden_sequence
+                  : g_str_equal (holds, "set")      ? &domain->hidden_set
+                  : g_str_equal (holds, "hash")     ? &domain->hidden_hash
+                                                    : NULL;
+
+    if (!slot || *slot)
+      return set_malformed (error, "hiddenColumns");
+    *slot = g_strdup (name);
+  }
+  if (!domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash)
+    return set_malformed (error, "hiddenColumns");
+  domain->hash = g_strdup (base_json_string (json, "hash"));
+  return TRUE;
+}
+
+/* A path that stays below the table's `_autocdc` directory. */
+static gboolean
+path_is_plain (const char *path)
+{
+  return path && g_str_has_prefix (path, "_autocdc/") && !strstr (path, "..");
+}
+
+static gboolean
+parse_files (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  json_t *files = member (json, "files", error), *state = member (json, "state", error);
+
+  if (!files || !state)
+    return FALSE;
+  if (!json_is_array (files) || json_array_size (files) > MAX_FILES ||
+      json_array_size (state) != json_array_size (files))
+    return set_malformed (error, "files");
+  for (gsize i = 0; i < json_array_size (files); i++) {
+    const char *path = json_string_value (json_array_get (files, i));
+    json_t *facts = json_array_get (state, i);
+    AutoCdcStateFile *file;
+
+    if (!path_is_plain (path) || json_array_size (facts) != 5)
+      return set_malformed (error, "files");
+    for (gsize j = 0; j < 5; j++)
+      if (!json_is_integer (json_array_get (facts, j)))
+        return set_malformed (error, "state");
+    file = g_new0 (AutoCdcStateFile, 1);
+    file->path = g_strdup (path);
+    file->n_rows = json_integer_value (json_array_get (facts, 0));
+    file->n_deletes = json_integer_value (json_array_get (facts, 1));
+    file->size_bytes = json_integer_value (json_array_get (facts, 2));
+    file->oldest_us = json_integer_value (json_array_get (facts, 3));
+    file->newest_us = json_integer_value (json_array_get (facts, 4));
+    g_ptr_array_add (domain->files, file);
+  }
+  return TRUE;
+}
+
+/* Parts of the format that this engine does not read: clauses that it does not run left them there. */
+static gboolean
+check_supported (const json_t *json, GError **error)
+{
+  const char *type = base_json_string (json, "scdType");
+  json_t *ignore_null = json_object_get (json, "ignoreNull"), *truncate = json_object_get (json, "truncate");
+  const char *part = NULL;
+
+  if (g_strcmp0 (type, "BITEMPORAL") == 0)
+    part = "STORED AS BITEMPORAL";
+  else if (ignore_null && !json_is_null (ignore_null))
+    part = "IGNORE NULL UPDATES";
+  else if (truncate && !json_is_null (truncate))
+    part = "APPLY AS TRUNCATE WHEN";
+  if (!part)
+    return TRUE;
+  return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                         "the target holds the memory of the AUTO CDC clause %s, which is not supported", part);
+}
+
+AutoCdcDomain *
+autocdc_domain_parse (const char *text, GError **error)
+{
+  g_autoptr (json_t) json = base_json_parse (text, strlen (text), "the domain " AUTOCDC_DOMAIN, NULL);
+  g_autoptr (AutoCdcDomain) domain = domain_alloc ();
+  gint64 version;
+
+  if (!json_is_object (json)) {
+    set_malformed (error, "(all)");
+    return NULL;
+  }
+  version = base_json_int64 (json, "formatVersion", -1);
+  if (version > FORMAT_VERSION) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "the target's AUTO CDC memory has format %" G_GINT64_FORMAT ", this engine knows %d", version,
+                    FORMAT_VERSION);
+    return NULL;
+  }
+  if (version != FORMAT_VERSION) {
+    set_malformed (error, "formatVersion");
+    return NULL;
+  }
+  domain->gen = base_json_int64 (json, "gen", 0);
+  if (!check_supported (json, error) || !parse_type_and_keys (domain, json, error) ||
+      !parse_choices (domain, json, error) || !parse_hidden (domain, json, error) || !parse_files (domain, json, error))
+    return NULL;
+  return g_steal_pointer (&domain);
+}
+
+/* ---- to JSON ---- */
+
+static json_t *
+names_json (const GPtrArray *names)
+{
+  json_t *array = json_array ();
+
+  for (guint i = 0; i < names->len; i++)
+    json_array_append_new (array, json_string (names->pdata[i]));
+  return array;
+}
+
+static json_t *
+hidden_json (const char *name, json_t *type, const char *holds)
+{
+  return json_pack ("{s:s, s:o, s:s}", "name", name, "type", type, "holds", holds);
+}
+
+char *
+autocdc_domain_text (const AutoCdcDomain *domain)
+{
+  g_autoptr (json_t) json = json_object ();
+  json_t *keys = json_array (), *fields = json_array (), *files = json_array (), *state = json_array ();
+  json_t *hidden = json_array (), *track = json_null ();
+
+  for (guint i = 0; i < domain->keys->len; i++)
+    json_array_append_new (keys, json_pack ("{s:s, s:o}", "name", domain->keys->pdata[i], "type",
+                                            base_type_to_json (domain->key_types->pdata[i])));
+  for (guint i = 0; i < domain->fields->len; i++)
+    json_array_append_new (fields, json_pack ("[s]", domain->fields->pdata[i]));
+  for (guint i = 0; i < domain->files->len; i++) {
+    const AutoCdcStateFile *file = domain->files->pdata[i];
+
+    json_array_append_new (files, json_string (file->path));
+    json_array_append_new (state, json_pack ("[I, I, I, I, I]", (json_int_t) file->n_rows, (json_int_t) file->n_deletes,
+                                             (json_int_t) file->size_bytes, (json_int_t) file->oldest_us,
+                                             (json_int_t) file->newest_us));
+  }
+  json_array_append_new (hidden,
+                         hidden_json (domain->hidden_sequence, base_type_to_json (domain->sequence_type), "sequence"));
+  json_array_append_new (hidden, hidden_json (domain->hidden_set, json_string ("binary"), "set"));
+  json_array_append_new (hidden, hidden_json (domain->hidden_hash, json_string ("long"), "hash"));
+  if (domain->track_columns)
+    track = json_pack ("{s:o}", "columns", names_json (domain->track_columns));
+  else if (domain->track_except)
+    track = json_pack ("{s:o}", "except", names_json (domain->track_except));
+
+  json_object_set_new (json, "formatVersion", json_integer (FORMAT_VERSION));
+  json_object_set_new (json, "scdType", json_string (domain->type == AUTOCDC_SCD1 ? "SCD1" : "SCD2"));
+  json_object_set_new (json, "keys", keys);
+  json_object_set_new (json, "sequenceType", base_type_to_json (domain->sequence_type));
+  json_object_set_new (json, "trackHistory", track);
+  json_object_set_new (json, "ignoreNull", json_null ());
+  json_object_set_new (json, "fields", fields);
+  json_object_set_new (json, "truncate", json_null ());
+  json_object_set_new (json, "gen", json_integer (domain->gen));
+  json_object_set_new (json, "hiddenColumns", hidden);
+  if (domain->hash)
+    json_object_set_new (json, "hash", json_string (domain->hash));
+  json_object_set_new (json, "files", files);
+  json_object_set_new (json, "state", state);
+  return base_json_text (json);
+}

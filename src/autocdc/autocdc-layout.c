@@ -1,0 +1,526 @@
+/* A plan laid on a snapshot of its target: drift, schema evolution, fields of the memory. */
+#include "autocdc-plan-private.h"
+#include "base-error.h"
+#include "base-text.h"
+#include "delta-metadata.h"
+
+#include <string.h>
+
+#define GENERATION_EXPRESSION "delta.generationExpression"
+#define IDENTITY_START        "delta.identity.start"
+
+void
+autocdc_layout_free (AutoCdcLayout *layout)
+{
+  if (!layout)
+    return;
+  autocdc_domain_free (layout->domain);
+  base_type_unref (layout->schema);
+  g_array_unref (layout->key_columns);
+  g_array_unref (layout->fields);
+  g_array_unref (layout->by_name);
+  g_free (layout);
+}
+
+static int
+plan_column (const AutoCdcPlan *plan, const char *name)
+{
+  for (guint i = 0; i < plan->columns->len; i++)
+    if (base_text_equal_ignore_case (((AutoCdcColumn *) plan->columns->pdata[i])->name, name))
+      return (int) i;
+  return -1;
+}
+
+static gboolean
+is_interval_column (const AutoCdcPlan *plan, const char *name)
+{
+  return plan->type == AUTOCDC_SCD2 &&
+         (base_text_equal_ignore_case (name, AUTOCDC_START_AT) || base_text_equal_ignore_case (name, AUTOCDC_END_AT));
+}
+
+static gboolean
+same_type (const BaseType *a, const BaseType *b)
+{
+  return base_type_equal (a, b, BASE_TYPE_EQUAL_IGNORE_NULLABILITY | BASE_TYPE_EQUAL_IGNORE_CASE);
+}
+
+/* ---- drift ---- */
+
+static gboolean
+check_keys (const AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
+{
+  gboolean equal = plan->keys->len == domain->keys->len;
+
+  for (guint i = 0; equal && i < plan->keys->len; i++) {
+    const AutoCdcColumn *key = plan->columns->pdata[g_array_index (plan->keys, guint, i)];
+    gboolean found = FALSE;
+
+    for (guint j = 0; j < domain->keys->len && !found; j++)
+      found = base_text_equal_ignore_case (key->name, domain->keys->pdata[j]) &&
+              same_type (key->type, domain->key_types->pdata[j]);
+    equal = found;
+  }
+  if (equal)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT,
+                  "flow %s has other keys, or keys of other types, than those recorded for %s", plan->name,
+                  plan->target);
+  base_error_set_hint (error, "a full refresh of %s begins anew with the new keys", plan->target);
+  return FALSE;
+}
+
+static gboolean
+check_tracking (const AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
+{
+  GPtrArray *columns = domain->track_columns, *except = domain->track_except;
+
+  for (guint i = 0; i < domain->fields->len; i++) {
+    const char *field = domain->fields->pdata[i];
+    gboolean before, after;
+
+    before = autocdc_domain_tracks (domain, field);
+    domain->track_columns = plan->track_columns;
+    domain->track_except = plan->track_except;
+    after = autocdc_domain_tracks (domain, field);
+    domain->track_columns = columns;
+    domain->track_except = except;
+    if (before == after)
+      continue;
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT,
+                    "flow %s %s the history of %s, which was%s tracked in %s before", plan->name,
+                    after ? "tracks" : "does not track", field, before ? "" : " not", plan->target);
+    base_error_set_hint (error, "a full refresh of %s begins anew with the new choice", plan->target);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_drift (const AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
+{
+  if (!check_keys (plan, domain, error))
+    return FALSE;
+  if (plan->type != domain->type) {
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT,
+                    "flow %s is SCD TYPE %d, %s was kept as SCD TYPE %d", plan->name, plan->type, plan->target,
+                    domain->type);
+    base_error_set_hint (error, "a full refresh of %s begins anew with the new type", plan->target);
+    return FALSE;
+  }
+  if (!base_type_equal (plan->sequence_type, domain->sequence_type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY)) {
+    g_autofree char *now = base_type_text (plan->sequence_type), *then = base_type_text (domain->sequence_type);
+
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
+                    "SEQUENCE BY of flow %s is of type %s, the sequences recorded in %s are of type %s", plan->name,
+                    now, plan->target, then);
+    base_error_set_hint (error, "the expression may change, its type may not; cast it, or refresh %s fully",
+                         plan->target);
+    return FALSE;
+  }
+  return check_tracking (plan, domain, error);
+}
+
+/* ---- types of columns that both have ---- */
+
+typedef enum {
+  FIT_SAME,  /* the source's values fit the target's type, perhaps after a cast up or with new leaves */
+  FIT_WIDER, /* the target would have to be widened */
+  FIT_DRIFT,
+} Fit;
+
+static guint
+integral_digits (const BaseType *type)
+{
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_BYTE:
+    return 3;
+  case BASE_TYPE_SHORT:
+    return 5;
+  case BASE_TYPE_INTEGER:
+    return 10;
+  case BASE_TYPE_LONG:
+    return 20;
+  default:
+    return 0;
+  }
+}
+
+/* Whether Delta's type widening goes from @a to @b. */
+static gboolean
+widens (const BaseType *a, const BaseType *b)
+{
+  BaseTypeKind from = base_type_kind (a), to = base_type_kind (b);
+  guint digits = integral_digits (a);
+
+  if (digits && integral_digits (b))
+    return digits <= integral_digits (b);
+  if (to == BASE_TYPE_DOUBLE)
+    return from == BASE_TYPE_FLOAT || (digits && from != BASE_TYPE_LONG);
+  if (to == BASE_TYPE_DECIMAL && digits)
+    return base_type_precision (b) - base_type_scale (b) >= digits;
+  if (to == BASE_TYPE_DECIMAL && from == BASE_TYPE_DECIMAL)
+    return base_type_scale (b) >= base_type_scale (a) &&
+           base_type_precision (b) - base_type_scale (b) >= base_type_precision (a) - base_type_scale (a);
+  return from == BASE_TYPE_DATE && to == BASE_TYPE_TIMESTAMP_NTZ;
+}
+
+static Fit fit_type (const BaseType *target, const BaseType *source, BaseType **merged);
+
+static Fit
+fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+
+  for (guint i = 0; i < base_type_n_fields (target); i++) {
+    const BaseField *field = base_type_field (target, i);
+    int index = base_type_field_index (source, field->name, TRUE);
+    g_autoptr (BaseType) type = NULL;
+    Fit fit = index < 0 ? FIT_DRIFT : fit_type (field->type, base_type_field (source, (guint) index)->type, &type);
+
+    if (fit != FIT_SAME)
+      return fit;
+    base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
+  }
+  for (guint i = 0; i < base_type_n_fields (source); i++) {
+    const BaseField *field = base_type_field (source, i);
+
+    if (base_type_field_index (target, field->name, TRUE) < 0)
+      base_struct_builder_add (builder, field->name, field->type, TRUE, NULL);
+  }
+  *merged = base_struct_builder_end (g_steal_pointer (&builder));
+  return FIT_SAME;
+}
+
+/* @merged: the target's type afterwards, set with FIT_SAME. */
+static Fit
+fit_type (const BaseType *target, const BaseType *source, BaseType **merged)
+{
+  BaseTypeKind kind = base_type_kind (target);
+  g_autoptr (BaseType) inner = NULL;
+  Fit fit;
+
+  if (same_type (target, source) || base_type_kind (source) == BASE_TYPE_VOID || widens (source, target)) {
+    *merged = base_type_ref (target);
+    return FIT_SAME;
+  }
+  if (widens (target, source))
+    return FIT_WIDER;
+  if (kind != base_type_kind (source))
+    return FIT_DRIFT;
+  if (kind == BASE_TYPE_STRUCT)
+    return fit_struct (target, source, merged);
+  if (kind == BASE_TYPE_ARRAY) {
+    fit = fit_type (base_type_element (target), base_type_element (source), &inner);
+    if (fit == FIT_SAME)
+      *merged = base_type_array (inner, TRUE);
+    return fit;
+  }
+  if (kind == BASE_TYPE_MAP && same_type (base_type_key (target), base_type_key (source))) {
+    fit = fit_type (base_type_value (target), base_type_value (source), &inner);
+    if (fit == FIT_SAME)
+      *merged = base_type_map (base_type_key (target), inner, TRUE);
+    return fit;
+  }
+  return FIT_DRIFT;
+}
+
+static BaseType *
+fitted_type (const AutoCdcPlan *plan, const char *name, const BaseType *target, const BaseType *source, GError **error)
+{
+  BaseType *merged = NULL;
+  Fit fit = fit_type (target, source, &merged);
+  g_autofree char *now = NULL, *then = NULL;
+
+  if (fit == FIT_SAME)
+    return merged;
+  now = base_type_text (source);
+  then = base_type_text (target);
+  if (fit == FIT_WIDER)
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "flow %s: column %s is of type %s now and of type %s in %s; type widening is not supported",
+                    plan->name, name, now, then, plan->target);
+  else
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMN_TYPE_DRIFT,
+                    "flow %s: column %s is of type %s now and of type %s in %s", plan->name, name, now, then,
+                    plan->target);
+  base_error_add_param (error, "columnName", name);
+  return NULL;
+}
+
+/* ---- the schema after the batch ---- */
+
+static void
+add_new_columns (const AutoCdcPlan *plan, const BaseType *present, BaseStructBuilder *builder)
+{
+  for (guint i = 0; i < plan->columns->len; i++) {
+    const AutoCdcColumn *column = plan->columns->pdata[i];
+
+    if (base_type_field_index (present, column->name, TRUE) < 0)
+      base_struct_builder_add (builder, column->name, column->type, TRUE, NULL);
+  }
+}
+
+/* A target with memory: what it has, plus what is new; intervals stay last. */
+static BaseType *
+evolved_schema (const AutoCdcPlan *plan, const BaseType *present, GError **error)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  gboolean added = FALSE;
+
+  for (guint i = 0; i < base_type_n_fields (present); i++) {
+    const BaseField *field = base_type_field (present, i);
+    int source = plan_column (plan, field->name);
+    g_autoptr (BaseType) type = NULL;
+
+    if (is_interval_column (plan, field->name) && !added) {
+      add_new_columns (plan, present, builder);
+      added = TRUE;
+    }
+    if (source < 0)
+      type = base_type_ref (field->type);
+    else if (!(type = fitted_type (plan, field->name, field->type,
+                                   ((AutoCdcColumn *) plan->columns->pdata[source])->type, error)))
+      return NULL;
+    base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
+  }
+  if (!added)
+    add_new_columns (plan, present, builder);
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
+static void
+add_inferred (BaseStructBuilder *builder, const BaseType *present, const char *name, const BaseType *type)
+{
+  int index = present ? base_type_field_index (present, name, TRUE) : -1;
+  const BaseField *field = index >= 0 ? base_type_field (present, (guint) index) : NULL;
+
+  if (field && base_type_equal (field->type, type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
+    base_struct_builder_add (builder, field->name, field->type, field->nullable, field->metadata);
+  else
+    base_struct_builder_add (builder, name, type, TRUE, NULL);
+}
+
+/* An empty target: what the flow says. Columns that the table has already keep what their metadata says. */
+static BaseType *
+inferred_schema (const AutoCdcPlan *plan, const BaseType *present)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+
+  for (guint i = 0; i < plan->columns->len; i++) {
+    const AutoCdcColumn *column = plan->columns->pdata[i];
+
+    add_inferred (builder, present, column->name, column->type);
+  }
+  if (plan->type == AUTOCDC_SCD2) {
+    add_inferred (builder, present, AUTOCDC_START_AT, plan->sequence_type);
+    add_inferred (builder, present, AUTOCDC_END_AT, plan->sequence_type);
+  }
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
+static gboolean
+check_declared (const AutoCdcPlan *plan, const BaseType *schema, GError **error)
+{
+  const BaseType *declared = plan->declared;
+
+  for (guint i = 0; i < base_type_n_fields (declared); i++) {
+    const BaseField *field = base_type_field (declared, i);
+    int index = base_type_field_index (schema, field->name, TRUE);
+    g_autofree char *type = base_type_text (field->type);
+
+    if (field->metadata &&
+        (json_object_get (field->metadata, GENERATION_EXPRESSION) || json_object_get (field->metadata, IDENTITY_START)))
+      return base_error_set (
+          error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+          "column %s of %s: generated and identity columns in the target of an AUTO CDC flow are not supported",
+          field->name, plan->target);
+    if (index < 0)
+      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                             "%s declares the column %s, which flow %s does not give", plan->target, field->name,
+                             plan->name);
+    if (!same_type (field->type, base_type_field (schema, (guint) index)->type)) {
+      g_autofree char *inferred = base_type_text (base_type_field (schema, (guint) index)->type);
+
+      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                             "%s declares the column %s as %s, flow %s gives %s", plan->target, field->name, type,
+                             plan->name, inferred);
+    }
+  }
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const char *name = base_type_field (schema, i)->name;
+
+    if (base_type_field_index (declared, name, TRUE) < 0)
+      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                             "%s does not declare the column %s, which flow %s gives", plan->target, name, plan->name);
+  }
+  return TRUE;
+}
+
+/* The declared order, names and nullability; metadata of columns that are there already. */
+static BaseType *
+declared_schema (const AutoCdcPlan *plan, const BaseType *inferred)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+
+  for (guint i = 0; i < base_type_n_fields (plan->declared); i++) {
+    const BaseField *field = base_type_field (plan->declared, i);
+    const BaseField *present = base_type_field (inferred, (guint) base_type_field_index (inferred, field->name, TRUE));
+
+    base_struct_builder_add (builder, field->name, field->type, field->nullable,
+                             present->metadata ? present->metadata : field->metadata);
+  }
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
+static gboolean
+find_schema (AutoCdcLayout *layout, const BaseType *present, GError **error)
+{
+  const AutoCdcPlan *plan = layout->plan;
+  g_autoptr (BaseType) schema =
+      layout->is_new ? inferred_schema (plan, present) : evolved_schema (plan, present, error);
+
+  if (!schema || (plan->declared && !check_declared (plan, schema, error)))
+    return FALSE;
+  layout->schema = layout->is_new && plan->declared ? declared_schema (plan, schema) : g_steal_pointer (&schema);
+  layout->schema_changed = !present || !base_type_equal (present, layout->schema, BASE_TYPE_EQUAL_METADATA);
+  return TRUE;
+}
+
+/* ---- fields ---- */
+
+static void
+begin_domain (AutoCdcLayout *layout)
+{
+  const AutoCdcPlan *plan = layout->plan;
+  AutoCdcDomain *domain = layout->domain = autocdc_domain_new ();
+
+  domain->type = plan->type;
+  domain->sequence_type = base_type_ref (plan->sequence_type);
+  for (guint i = 0; i < plan->keys->len; i++) {
+    const AutoCdcColumn *key = plan->columns->pdata[g_array_index (plan->keys, guint, i)];
+
+    g_ptr_array_add (domain->keys, g_strdup (key->name));
+    g_ptr_array_add (domain->key_types, base_type_ref (key->type));
+  }
+}
+
+static void
+record_choice (AutoCdcLayout *layout)
+{
+  const AutoCdcPlan *plan = layout->plan;
+
+  g_clear_pointer (&layout->domain->track_columns, g_ptr_array_unref);
+  g_clear_pointer (&layout->domain->track_except, g_ptr_array_unref);
+  if (plan->track_columns)
+    layout->domain->track_columns = g_ptr_array_ref (plan->track_columns);
+  if (plan->track_except)
+    layout->domain->track_except = g_ptr_array_ref (plan->track_except);
+}
+
+static gboolean
+is_key (const AutoCdcLayout *layout, const char *name)
+{
+  for (guint i = 0; i < layout->domain->keys->len; i++)
+    if (base_text_equal_ignore_case (layout->domain->keys->pdata[i], name))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+find_fields (AutoCdcLayout *layout, GError **error)
+{
+  AutoCdcDomain *domain = layout->domain;
+
+  for (guint i = 0; i < base_type_n_fields (layout->schema); i++) {
+    const char *name = base_type_field (layout->schema, i)->name;
+
+    if (!is_key (layout, name) && !is_interval_column (layout->plan, name) && autocdc_domain_field (domain, name) < 0)
+      g_ptr_array_add (domain->fields, g_strdup (name));
+  }
+  for (guint i = 0; i < domain->fields->len; i++) {
+    int column = base_type_field_index (layout->schema, domain->fields->pdata[i], TRUE);
+    AutoCdcField field = { 0 };
+
+    if (column < 0)
+      return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MALFORMED,
+                             "the memory of %s speaks of the column %s, which the table does not have",
+                             layout->plan->target, (char *) domain->fields->pdata[i]);
+    field.column = (guint) column;
+    field.name = base_type_field (layout->schema, field.column)->name;
+    field.type = base_type_field (layout->schema, field.column)->type;
+    field.source = plan_column (layout->plan, field.name);
+    field.tracked = autocdc_domain_tracks (domain, field.name);
+    g_array_append_val (layout->fields, field);
+  }
+  for (guint i = 0; i < domain->keys->len; i++) {
+    int column = base_type_field_index (layout->schema, domain->keys->pdata[i], TRUE);
+
+    if (column < 0)
+      return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT, "%s has no column %s, its key",
+                             layout->plan->target, (char *) domain->keys->pdata[i]);
+    g_array_append_val (layout->key_columns, column);
+  }
+  if (layout->plan->type == AUTOCDC_SCD2) {
+    int start = base_type_field_index (layout->schema, AUTOCDC_START_AT, TRUE);
+    int end = base_type_field_index (layout->schema, AUTOCDC_END_AT, TRUE);
+
+    if (start < 0 || end < 0)
+      return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "%s has no interval columns",
+                             layout->plan->target);
+    layout->start_column = (guint) start;
+    layout->end_column = (guint) end;
+  }
+  return TRUE;
+}
+
+static gint
+compare_names (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const AutoCdcLayout *layout = data;
+  g_autofree char *x = g_utf8_strdown (g_array_index (layout->fields, AutoCdcField, *(const guint *) a).name, -1);
+  g_autofree char *y = g_utf8_strdown (g_array_index (layout->fields, AutoCdcField, *(const guint *) b).name, -1);
+
+  return strcmp (x, y);
+}
+
+static gboolean
+lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
+{
+  const char *text = snapshot ? delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) : NULL;
+
+  if (text) {
+    if (!(layout->domain = autocdc_domain_parse (text, error)) || !check_drift (layout->plan, layout->domain, error))
+      return FALSE;
+  } else {
+    if (snapshot && delta_snapshot_n_files (snapshot) > 0) {
+      base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
+                      "%s holds rows but no domain %s: it is not the target of an AUTO CDC flow any more",
+                      layout->plan->target, AUTOCDC_DOMAIN);
+      base_error_set_hint (error, "a full refresh of %s makes it one again", layout->plan->target);
+      return FALSE;
+    }
+    layout->is_new = TRUE;
+    begin_domain (layout);
+  }
+  record_choice (layout);
+  if (!find_schema (layout, snapshot ? delta_snapshot_schema (snapshot) : NULL, error) || !find_fields (layout, error))
+    return FALSE;
+  for (guint i = 0; i < layout->fields->len; i++)
+    g_array_append_val (layout->by_name, i);
+  g_array_sort_with_data (layout->by_name, compare_names, layout);
+  return TRUE;
+}
+
+AutoCdcLayout *
+autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error)
+{
+  g_autoptr (AutoCdcLayout) layout = g_new0 (AutoCdcLayout, 1);
+
+  layout->plan = plan;
+  layout->key_columns = g_array_new (FALSE, FALSE, sizeof (guint));
+  layout->fields = g_array_new (FALSE, TRUE, sizeof (AutoCdcField));
+  layout->by_name = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (!lay (layout, snapshot, error))
+    return NULL;
+  return g_steal_pointer (&layout);
+}

@@ -1,0 +1,310 @@
+/* The affected keys' visible rows and facts, and the union of all facts in play. */
+#include "autocdc-work-private.h"
+#include "base-error.h"
+#include "duck-type.h"
+
+/* ---- file skipping by the batch's least and greatest keys ---- */
+
+typedef struct {
+  GArray *predicates; /* (element-type DeltaPredicate) */
+  GPtrArray *constants;
+} Skips;
+
+static void
+constant_free (DeltaConstant *constant)
+{
+  g_free ((char *) constant->text);
+  g_free (constant);
+}
+
+/* @as: how the key is read: `%s` is min(k) or max(k). */
+static gboolean
+add_skip (AutoCdcWork *work, Skips *skips, guint key, guint column, DeltaPredicateOp op, const char *as, GError **error)
+{
+  const AutoCdcColumn *plan_key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, key)];
+  const char *aggregate = op == DELTA_PREDICATE_GE ? "min" : "max";
+  g_autofree char *value = g_strdup_printf ("%s(k%u)", aggregate, key), *sql = NULL;
+  g_auto (GStrv) parts = g_strsplit (as, "%s", 2);
+  DeltaConstant *constant = g_new0 (DeltaConstant, 1);
+  DeltaPredicate predicate = { .column = column, .op = op, .constants = constant, .n_constants = 1 };
+
+  g_ptr_array_add (skips->constants, constant);
+  sql = g_strconcat ("SELECT ", parts[0], value, parts[1], " FROM autocdc_keys", NULL);
+  constant->kind = base_type_kind (plan_key->type);
+  if (constant->kind == BASE_TYPE_STRING) {
+    char *text = NULL;
+
+    if (!duck_session_query_string (work->session, sql, work->cancel, &text, error))
+      return FALSE;
+    constant->text = text;
+    constant->text_bytes = text ? strlen (text) : 0;
+    if (!text)
+      return TRUE;
+  } else if (!duck_session_query_int64 (work->session, sql, work->cancel, &constant->integer, NULL, error)) {
+    return FALSE;
+  }
+  g_array_append_val (skips->predicates, predicate);
+  return TRUE;
+}
+
+static gboolean
+find_skips (AutoCdcWork *work, const BaseType *present, Skips *skips, GError **error)
+{
+  for (guint i = 0; i < work->plan->keys->len; i++) {
+    const char *as = NULL;
+    int column = base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE);
+
+    switch (base_type_kind (work->layout->domain->key_types->pdata[i])) {
+    case BASE_TYPE_BYTE:
+    case BASE_TYPE_SHORT:
+    case BASE_TYPE_INTEGER:
+    case BASE_TYPE_LONG:
+      as = "%s::BIGINT";
+      break;
+    case BASE_TYPE_DATE:
+      as = "(%s - DATE '1970-01-01')::BIGINT";
+      break;
+    case BASE_TYPE_TIMESTAMP:
+    case BASE_TYPE_TIMESTAMP_NTZ:
+      as = "epoch_us(%s)";
+      break;
+    case BASE_TYPE_STRING:
+      as = "%s";
+      break;
+    default:
+      break;
+    }
+    if (as && column >= 0 &&
+        (!add_skip (work, skips, i, (guint) column, DELTA_PREDICATE_GE, as, error) ||
+         !add_skip (work, skips, i, (guint) column, DELTA_PREDICATE_LE, as, error)))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- rows ---- */
+
+static void
+append_present_value (GString *out, const BaseType *present, int column, const BaseType *type)
+{
+  g_autofree char *name = g_strdup_printf ("t.p%d", column);
+
+  if (column >= 0) {
+    autocdc_append_value (out, name, base_type_field (present, (guint) column)->type, type);
+    return;
+  }
+  g_string_append (out, "NULL::");
+  duck_type_append_text (out, type);
+}
+
+/* The list of autocdc_rows' columns from the scan's; the columns that are read go to @columns. */
+static GString *
+row_columns (AutoCdcWork *work, const BaseType *present, gboolean tracks_rows, GArray *columns, GPtrArray *names)
+{
+  AutoCdcLayout *layout = work->layout;
+  GString *out = g_string_new ("t.fi, t.rn, ");
+
+  g_string_append (out, tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
+  for (guint i = 0; i < base_type_n_fields (present); i++) {
+    DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
+
+    g_ptr_array_add (names, (char *) column.name);
+    g_array_append_val (columns, column);
+  }
+  for (guint i = 0; i < layout->domain->keys->len; i++)
+    g_string_append_printf (out, ", t.p%d AS k%u",
+                            base_type_field_index (present, layout->domain->keys->pdata[i], TRUE), i);
+  if (work->plan->type == AUTOCDC_SCD2)
+    g_string_append_printf (out, ", t.p%d AS st, t.p%d AS en", base_type_field_index (present, AUTOCDC_START_AT, TRUE),
+                            base_type_field_index (present, AUTOCDC_END_AT, TRUE));
+  else
+    g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
+  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb");
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    const AutoCdcField *field = autocdc_work_field (work, i);
+
+    g_string_append (out, ", ");
+    append_present_value (out, present, base_type_field_index (present, field->name, TRUE), field->type);
+    g_string_append_printf (out, " AS v%u", i);
+  }
+  return out;
+}
+
+static gboolean
+look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  gboolean tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
+  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY);
+  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GArray) predicates = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
+  g_autoptr (GPtrArray) constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
+  g_autoptr (GString) list = row_columns (work, present, tracks_rows, columns, names);
+  Skips skips = { predicates, constants };
+  DeltaScanHidden hidden[] = {
+    { work->layout->domain->hidden_sequence, work->plan->sequence_type, "hs" },
+    { work->layout->domain->hidden_set, set_type, "hb" },
+  };
+  DeltaScanRequest request = { .columns = (DeltaScanColumn *) (gpointer) columns->data,
+                               .n_columns = columns->len,
+                               .hidden = hidden,
+                               .n_hidden = G_N_ELEMENTS (hidden),
+                               .file_index_name = "fi",
+                               .row_number_name = "rn",
+                               .row_id_name = tracks_rows ? "rid" : NULL };
+  g_autofree char *row_columns_text = NULL;
+
+  if (delta_snapshot_n_files (snapshot) > 1 && !find_skips (work, present, &skips, error))
+    return FALSE;
+  request.predicates = (DeltaPredicate *) (gpointer) predicates->data;
+  request.n_predicates = predicates->len;
+  if (!(work->scan = delta_scan_new (snapshot, &request, work->cancel, error)))
+    return FALSE;
+  row_columns_text = autocdc_work_text (work, list->str);
+  autocdc_work_set (work, "row columns", row_columns_text);
+  autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
+  return autocdc_work_run (work,
+                           "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT {row columns} FROM ({scan}) t"
+                           " SEMI JOIN autocdc_keys q ON {J:t,q}",
+                           error);
+}
+
+/* A target without columns or rows yet. */
+static gboolean
+make_no_rows (AutoCdcWork *work, GError **error)
+{
+  return autocdc_work_run (work,
+                           "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT 0::BIGINT AS fi, 0::BIGINT AS rn,"
+                           " NULL::BIGINT AS rid, {K}, s AS st, s AS en, s AS hs, o AS ho, ''::BLOB AS hb{V}"
+                           " FROM autocdc_batch WHERE false",
+                           error);
+}
+
+static gboolean
+look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
+{
+  g_autoptr (GString) scan = g_string_new (NULL);
+
+  if (work->layout->domain->files->len == 0)
+    return autocdc_work_run (
+        work,
+        "CREATE OR REPLACE TEMP TABLE autocdc_state AS SELECT {K}, s, o, d, ''::BLOB AS b{V}, 0::BIGINT AS w"
+        " FROM autocdc_batch WHERE false",
+        error);
+  if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
+    return FALSE;
+  autocdc_work_take (work, "state", g_steal_pointer (&scan));
+  return autocdc_work_run (work,
+                           "CREATE OR REPLACE TEMP TABLE autocdc_state AS SELECT t.* FROM ({state}) t"
+                           " SEMI JOIN autocdc_keys q ON {J:t,q}",
+                           error);
+}
+
+gboolean
+autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  gboolean ok = work->layout->is_new || delta_snapshot_n_files (snapshot) == 0 ? make_no_rows (work, error)
+                                                                               : look_up_rows (work, snapshot, error);
+
+  return ok && look_up_state (work, delta_snapshot_table (snapshot), error);
+}
+
+/* ---- the union ---- */
+
+static gboolean
+add_set (GPtrArray *sets, GBytes *set)
+{
+  for (guint i = 0; i < sets->len; i++)
+    if (g_bytes_equal (sets->pdata[i], set))
+      return FALSE;
+  g_ptr_array_add (sets, g_bytes_ref (set));
+  return TRUE;
+}
+
+static gboolean
+find_sets (AutoCdcWork *work, GError **error)
+{
+  g_autoptr (DuckResult) result =
+      duck_session_query (work->session,
+                          "SELECT DISTINCT b FROM (SELECT hb AS b FROM autocdc_rows WHERE hb IS NOT NULL"
+                          " UNION ALL SELECT b FROM autocdc_state WHERE NOT d)",
+                          work->cancel, error);
+  const DuckChunk *chunk;
+
+  add_set (work->sets, work->batch_set);
+  if (!result)
+    return FALSE;
+  while (TRUE) {
+    if (!duck_result_next (result, &chunk, error))
+      return FALSE;
+    if (!chunk)
+      return TRUE;
+    for (guint i = 0; i < chunk->n_rows; i++) {
+      gsize length;
+      const char *bytes = duck_vector_string (&chunk->columns[0], i, &length);
+      g_autoptr (GBytes) set = g_bytes_new (bytes, length);
+
+      add_set (work->sets, set);
+    }
+  }
+}
+
+/* `, v0` or `, CASE WHEN <the set in @column has 0> THEN v0 END` for every field. */
+static void
+set_masked_values (AutoCdcWork *work, const char *piece, const char *column)
+{
+  GString *out = g_string_new (NULL);
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    if (autocdc_work_authored (work, i) == AUTOCDC_AUTHORED_ALWAYS) {
+      g_string_append_printf (out, ", v%u", i);
+      continue;
+    }
+    g_string_append (out, ", CASE WHEN ");
+    autocdc_append_authors (work, out, i, column);
+    g_string_append_printf (out, " THEN v%u END AS v%u", i, i);
+  }
+  autocdc_work_take (work, piece, out);
+}
+
+gboolean
+autocdc_unite_facts (AutoCdcWork *work, GError **error)
+{
+  g_autoptr (GString) set = g_string_new (NULL), nulls = g_string_new (NULL), live = g_string_new (NULL);
+
+  if (!find_sets (work, error))
+    return FALSE;
+  autocdc_append_set (set, work->batch_set);
+  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
+  set_masked_values (work, "row values", "hb");
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    g_string_append (nulls, ", NULL");
+    g_string_append_printf (live, ", CASE WHEN NOT d THEN v%u END AS v%u", i, i);
+  }
+  autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
+  autocdc_work_take (work, "live values", g_steal_pointer (&live));
+  /* A row of SCD 2 with an end at which no row begins also holds the delete that ended it. */
+  autocdc_work_set (work, "held deletes", "");
+  autocdc_work_set (work, "no upsert under a delete", "");
+  if (work->plan->type == AUTOCDC_SCD2) {
+    g_autofree char *held = autocdc_work_text (
+        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 1, rowid FROM autocdc_rows r"
+              " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM autocdc_rows q WHERE {J:q,r} AND q.st = r.en)");
+
+    g_autofree char *rule = autocdc_work_text (work, " QUALIFY d OR NOT bool_or(d) OVER (PARTITION BY {K}, o)");
+
+    autocdc_work_set (work, "held deletes", held);
+    autocdc_work_set (work, "no upsert under a delete", rule);
+  }
+  return autocdc_work_run (
+      work,
+      "CREATE OR REPLACE TEMP TABLE autocdc_facts AS SELECT * FROM (SELECT DISTINCT ON ({K}, o, d, b) * FROM ("
+      "SELECT {K}, s, o, d, b{V}, w, 0 AS src, NULL::BIGINT AS ri FROM autocdc_state"
+      " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, 1, rowid FROM autocdc_rows WHERE hb IS NOT NULL"
+      "{held deletes}"
+      " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, NULL"
+      " FROM autocdc_batch) ORDER BY {K}, o, d, b{tie}, src)"
+      "{no upsert under a delete}",
+      error);
+}

@@ -1,0 +1,68 @@
+/* An analysed flow, and how it lies on its target.
+ *
+ * The plan knows the source: clauses resolved, expressions bound, events as one query. The layout is the plan laid on one
+ * snapshot of the target: its schema after the next batch, its domain with new fields appended, which event column goes where.
+ * A layout lives as long as one try of a batch.
+ */
+#pragma once
+
+#include "autocdc-domain-private.h"
+
+G_BEGIN_DECLS
+
+/* One selected column of the source. In the events' query it is column i. */
+typedef struct {
+  char *name;
+  BaseType *type;
+  gboolean is_key;
+} AutoCdcColumn;
+
+struct AutoCdcPlan {
+  gint ref_count;
+  char *name;
+  char *target;
+  AutoCdcType type;
+  GPtrArray *columns;   /* (element-type AutoCdcColumn): selected, in source order */
+  GArray *keys;         /* (element-type guint): the columns that are keys, in the order of KEYS */
+  RelationPlan *events; /* columns …, the sequence, whether it is a delete */
+  BaseType *sequence_type;
+  gboolean deletes;         /* APPLY AS DELETE WHEN was given */
+  GPtrArray *track_columns; /* (nullable) (element-type utf8) */
+  GPtrArray *track_except;  /* (nullable) (element-type utf8) */
+  GPtrArray *chosen;        /* (nullable): names of COLUMNS, for comparing flows */
+  GPtrArray *excepted;      /* (nullable): names of COLUMNS * EXCEPT */
+  BaseType *declared;       /* (nullable) */
+  BaseType *target_schema;
+};
+
+/* A field of the memory = a column of the target that is neither key nor interval. Its number is its index in the domain. */
+typedef struct {
+  const char *name;
+  const BaseType *type; /* in the target */
+  guint column;         /* in the target's schema */
+  int source;           /* column of the plan, -1 = the source has none */
+  gboolean tracked;
+} AutoCdcField;
+
+typedef struct {
+  AutoCdcPlan *plan;
+  AutoCdcDomain *domain; /* as it will be, files still the old ones */
+  gboolean is_new;       /* the target has no domain yet */
+  BaseType *schema;      /* after the batch */
+  gboolean schema_changed;
+  GArray *key_columns; /* (element-type guint): in the target's schema */
+  GArray *fields;      /* (element-type AutoCdcField) */
+  GArray *by_name;     /* (element-type guint): fields in bytewise order of their lower-cased names */
+  guint start_column;  /* SCD 2: of __START_AT and __END_AT */
+  guint end_column;
+} AutoCdcLayout;
+
+/* @snapshot: (nullable): NULL for a table that does not exist. Errors: as autocdc_plan_new(). Returns: (transfer full). */
+AutoCdcLayout *autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error);
+void autocdc_layout_free (AutoCdcLayout *layout);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcLayout, autocdc_layout_free)
+
+#define AUTOCDC_START_AT "__START_AT"
+#define AUTOCDC_END_AT   "__END_AT"
+
+G_END_DECLS

@@ -1,0 +1,397 @@
+/* Clauses against the schema of the source. */
+#include "autocdc-plan-private.h"
+#include "base-error.h"
+#include "base-text.h"
+
+#include <string.h>
+
+#define RESERVED_PREFIX "__autocdc_"
+
+static void
+column_free (AutoCdcColumn *column)
+{
+  g_free (column->name);
+  base_type_unref (column->type);
+  g_free (column);
+}
+
+AutoCdcPlan *
+autocdc_plan_ref (AutoCdcPlan *plan)
+{
+  g_atomic_int_inc (&plan->ref_count);
+  return plan;
+}
+
+void
+autocdc_plan_unref (AutoCdcPlan *plan)
+{
+  if (!plan || !g_atomic_int_dec_and_test (&plan->ref_count))
+    return;
+  g_free (plan->name);
+  g_free (plan->target);
+  g_ptr_array_unref (plan->columns);
+  g_array_unref (plan->keys);
+  relation_plan_unref (plan->events);
+  base_type_unref (plan->sequence_type);
+  g_clear_pointer (&plan->track_columns, g_ptr_array_unref);
+  g_clear_pointer (&plan->track_except, g_ptr_array_unref);
+  g_clear_pointer (&plan->chosen, g_ptr_array_unref);
+  g_clear_pointer (&plan->excepted, g_ptr_array_unref);
+  base_type_unref (plan->declared);
+  base_type_unref (plan->target_schema);
+  g_free (plan);
+}
+
+const BaseType *
+autocdc_plan_target_schema (const AutoCdcPlan *plan)
+{
+  return plan->target_schema;
+}
+
+AutoCdcType
+autocdc_plan_type (const AutoCdcPlan *plan)
+{
+  return plan->type;
+}
+
+/* NULL for a clause that was not given or is empty. */
+static GPtrArray *
+copy_names (const char *const *names)
+{
+  GPtrArray *copy;
+
+  if (!names || !names[0])
+    return NULL;
+  copy = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; names[i]; i++)
+    g_ptr_array_add (copy, g_strdup (names[i]));
+  return copy;
+}
+
+static gboolean
+in_names (const GPtrArray *names, const char *name)
+{
+  for (guint i = 0; names && i < names->len; i++)
+    if (base_text_equal_ignore_case (names->pdata[i], name))
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- names ---- */
+
+static char *
+names_text (const BaseType *schema)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < base_type_n_fields (schema); i++)
+    g_string_append_printf (text, "%s`%s`", i ? ", " : "", base_type_field (schema, i)->name);
+  return g_string_free (text, FALSE);
+}
+
+/* Every name of a clause must be a column of @schema. @more: (nullable): a second place to look. */
+static gboolean
+check_known (const AutoCdcPlan *plan, const GPtrArray *names, const char *clause, const BaseType *schema,
+             const BaseType *more, GError **error)
+{
+  g_autoptr (GString) missing = g_string_new (NULL);
+  g_autofree char *available = NULL;
+
+  for (guint i = 0; names && i < names->len; i++) {
+    if (base_type_field_index (schema, names->pdata[i], TRUE) >= 0 ||
+        (more && base_type_field_index (more, names->pdata[i], TRUE) >= 0))
+      continue;
+    g_string_append_printf (missing, "%s`%s`", missing->len ? ", " : "", (char *) names->pdata[i]);
+  }
+  if (missing->len == 0)
+    return TRUE;
+  available = names_text (schema);
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA,
+                  "flow %s: %s names %s, which is not among the columns %s", plan->name, clause, missing->str,
+                  available);
+  base_error_add_param (error, "missingColumns", missing->str);
+  base_error_add_param (error, "availableColumns", available);
+  return FALSE;
+}
+
+static gboolean
+check_source_names (const AutoCdcPlan *plan, const BaseType *schema, GError **error)
+{
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const char *name = base_type_field (schema, i)->name;
+
+    if (g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX)) == 0) {
+      base_error_set (error, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT,
+                      "flow %s: the source has a column %s; names that begin with %s are AUTO CDC's own", plan->name,
+                      name, RESERVED_PREFIX);
+      base_error_add_param (error, "columnName", name);
+      return FALSE;
+    }
+    if (plan->type == AUTOCDC_SCD2 &&
+        (base_text_equal_ignore_case (name, AUTOCDC_START_AT) || base_text_equal_ignore_case (name, AUTOCDC_END_AT))) {
+      base_error_set (error, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT,
+                      "flow %s: the source has a column %s, which SCD TYPE 2 adds to the target", plan->name, name);
+      base_error_add_param (error, "columnName", name);
+      return FALSE;
+    }
+    for (guint j = 0; j < i; j++)
+      if (base_text_equal_ignore_case (name, base_type_field (schema, j)->name))
+        return base_error_set (error, SLUICE_ERROR_COLUMN_ALREADY_EXISTS,
+                               "flow %s: the source has the column %s twice (names are compared without case)",
+                               plan->name, name);
+  }
+  return TRUE;
+}
+
+static gboolean
+select_columns (AutoCdcPlan *plan, const BaseType *schema, GError **error)
+{
+  if (!check_known (plan, plan->chosen, "COLUMNS", schema, NULL, error) ||
+      !check_known (plan, plan->excepted, "COLUMNS * EXCEPT", schema, NULL, error))
+    return FALSE;
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const BaseField *field = base_type_field (schema, i);
+    AutoCdcColumn *column;
+
+    if (plan->chosen ? !in_names (plan->chosen, field->name) : in_names (plan->excepted, field->name))
+      continue;
+    column = g_new0 (AutoCdcColumn, 1);
+    column->name = g_strdup (field->name);
+    column->type = base_type_ref (field->type);
+    g_ptr_array_add (plan->columns, column);
+  }
+  return TRUE;
+}
+
+static gboolean
+find_keys (AutoCdcPlan *plan, const char *const *keys, const BaseType *schema, GError **error)
+{
+  for (guint i = 0; keys[i]; i++) {
+    guint column = 0;
+
+    while (column < plan->columns->len &&
+           !base_text_equal_ignore_case (((AutoCdcColumn *) plan->columns->pdata[column])->name, keys[i]))
+      column++;
+    if (column == plan->columns->len) {
+      base_error_set (
+          error, SLUICE_ERROR_AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA, "flow %s: the key %s is %s", plan->name, keys[i],
+          base_type_field_index (schema, keys[i], TRUE) >= 0 ? "dropped by COLUMNS" : "no column of the source");
+      base_error_add_param (error, "keyColumnName", keys[i]);
+      return FALSE;
+    }
+    AutoCdcColumn *found = plan->columns->pdata[column];
+
+    if (!base_type_is_orderable (found->type)) {
+      g_autofree char *type = base_type_text (found->type);
+
+      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                             "flow %s: the key %s is of type %s, which has no order", plan->name, keys[i], type);
+    }
+    if (found->is_key)
+      continue; /* named twice */
+    found->is_key = TRUE;
+    g_array_append_val (plan->keys, column);
+  }
+  return TRUE;
+}
+
+/* ---- expressions ---- */
+
+static gboolean
+bind_sequence (AutoCdcPlan *plan, const SqlExpr *sequence, const BaseType *schema, const RelationContext *context,
+               GError **error)
+{
+  gboolean deterministic = TRUE;
+  g_autofree char *text = NULL;
+
+  plan->sequence_type = relation_expr_type (sequence, schema, NULL, &deterministic, context, error);
+  if (!plan->sequence_type)
+    return FALSE;
+  if (!deterministic)
+    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                           "flow %s: SEQUENCE BY gives another value each time it is asked", plan->name);
+  if (base_type_kind (plan->sequence_type) != BASE_TYPE_VOID && base_type_is_orderable (plan->sequence_type))
+    return TRUE;
+  text = base_type_text (plan->sequence_type);
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NON_ORDERABLE_SEQUENCE,
+                  "flow %s: SEQUENCE BY is of type %s, which has no order", plan->name, text);
+  base_error_add_param (error, "dataType", text);
+  return FALSE;
+}
+
+static gboolean
+bind_delete (AutoCdcPlan *plan, const SqlExpr *condition, const BaseType *schema, const RelationContext *context,
+             GError **error)
+{
+  g_autoptr (BaseType) type = NULL;
+  g_autofree char *text = NULL;
+
+  if (!condition)
+    return TRUE;
+  plan->deletes = TRUE;
+  if (!(type = relation_expr_type (condition, schema, NULL, NULL, context, error)))
+    return FALSE;
+  if (base_type_kind (type) == BASE_TYPE_BOOLEAN)
+    return TRUE;
+  text = base_type_text (type);
+  return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_FILTER_NOT_BOOLEAN,
+                         "flow %s: APPLY AS DELETE WHEN is of type %s, not a condition", plan->name, text);
+}
+
+static gboolean
+bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, const RelationContext *context,
+             GError **error)
+{
+  BaseType *schema = relation_plan_schema (source);
+  g_autoptr (GArray) items = g_array_new (FALSE, TRUE, sizeof (RelationItem));
+  RelationItem sequence = { .name = "sequence", .expr = flow->sequence_by };
+  RelationItem deleted = { .name = "delete", .expr = flow->delete_when };
+
+  for (guint i = 0; i < plan->columns->len; i++) {
+    const AutoCdcColumn *column = plan->columns->pdata[i];
+    RelationItem item = { .column = (guint) base_type_field_index (schema, column->name, FALSE) };
+
+    g_array_append_val (items, item);
+  }
+  g_array_append_val (items, sequence);
+  if (plan->deletes)
+    g_array_append_val (items, deleted);
+  plan->events = relation_plan_project (source, (RelationItem *) (gpointer) items->data, items->len, context, error);
+  return plan->events != NULL;
+}
+
+/* ---- the plan ---- */
+
+static gboolean
+analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *target,
+         const RelationContext *context, GError **error)
+{
+  BaseType *schema = relation_plan_schema (source);
+  g_autoptr (AutoCdcLayout) layout = NULL;
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  g_autoptr (BaseType) selected = NULL;
+  BaseType *present = target ? delta_snapshot_schema (target) : NULL;
+
+  if (!check_source_names (plan, schema, error) || !select_columns (plan, schema, error) ||
+      !find_keys (plan, flow->keys, schema, error))
+    return FALSE;
+  for (guint i = 0; i < plan->columns->len; i++) {
+    const AutoCdcColumn *column = plan->columns->pdata[i];
+
+    base_struct_builder_add (builder, column->name, column->type, TRUE, NULL);
+  }
+  selected = base_struct_builder_end (g_steal_pointer (&builder));
+  if (!check_known (plan, plan->track_columns, "TRACK HISTORY ON", selected, present, error) ||
+      !check_known (plan, plan->track_except, "TRACK HISTORY ON * EXCEPT", selected, present, error) ||
+      !bind_sequence (plan, flow->sequence_by, schema, context, error) ||
+      !bind_delete (plan, flow->delete_when, schema, context, error) ||
+      !bind_events (plan, flow, source, context, error))
+    return FALSE;
+  if (!(layout = autocdc_layout_new (plan, target, error)))
+    return FALSE;
+  plan->target_schema = base_type_ref (layout->schema);
+  return TRUE;
+}
+
+AutoCdcPlan *
+autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *target, const BaseType *declared,
+                  const RelationContext *context, GError **error)
+{
+  g_autoptr (AutoCdcPlan) plan = NULL;
+
+  if (!source) {
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_MISSING_SOURCE, "flow %s has no source",
+                    flow->name ? flow->name : "(unnamed)");
+    return NULL;
+  }
+  if (!autocdc_flow_check (flow, error))
+    return NULL;
+  plan = g_new0 (AutoCdcPlan, 1);
+  plan->ref_count = 1;
+  plan->name = g_strdup (flow->name ? flow->name : "(unnamed)");
+  plan->target = g_strdup (flow->target ? flow->target : plan->name);
+  plan->type = flow->type ? flow->type : AUTOCDC_SCD1;
+  plan->columns = g_ptr_array_new_with_free_func ((GDestroyNotify) column_free);
+  plan->keys = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->chosen = copy_names (flow->columns);
+  plan->excepted = copy_names (flow->except_columns);
+  plan->track_columns = copy_names (flow->track_history);
+  plan->track_except = copy_names (flow->track_except);
+  plan->declared = base_type_ref (declared);
+  if (!analyse (plan, flow, source, target, context, error))
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
+/* ---- several flows into one target ---- */
+
+static gboolean
+names_equal (const GPtrArray *a, const GPtrArray *b)
+{
+  if (!a || !b || a->len != b->len)
+    return a == b;
+  for (guint i = 0; i < a->len; i++)
+    if (!in_names (b, a->pdata[i]))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+keys_equal (const AutoCdcPlan *a, const AutoCdcPlan *b)
+{
+  if (a->keys->len != b->keys->len)
+    return FALSE;
+  for (guint i = 0; i < a->keys->len; i++) {
+    const AutoCdcColumn *key = a->columns->pdata[g_array_index (a->keys, guint, i)];
+    gboolean found = FALSE;
+
+    for (guint j = 0; j < b->keys->len && !found; j++) {
+      const AutoCdcColumn *other = b->columns->pdata[g_array_index (b->keys, guint, j)];
+
+      found = base_text_equal_ignore_case (key->name, other->name) &&
+              base_type_equal (key->type, other->type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY);
+    }
+    if (!found)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
+{
+  const struct {
+    gboolean agrees;
+    SluiceError code;
+    const char *what;
+  } checks[] = {
+    { keys_equal (a, b), SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT, "keys" },
+    { a->type == b->type, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "SCD type" },
+    { base_type_equal (a->sequence_type, b->sequence_type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY),
+      SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT, "type of the sequence" },
+    { names_equal (a->track_columns, b->track_columns) && names_equal (a->track_except, b->track_except),
+      SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT, "tracked columns" },
+    { names_equal (a->chosen, b->chosen) && names_equal (a->excepted, b->excepted), SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE,
+      "choice of columns" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (checks); i++)
+    if (!checks[i].agrees)
+      return base_error_set (error, checks[i].code, "flows %s and %s into %s differ in their %s", a->name, b->name,
+                             a->target, checks[i].what);
+  return TRUE;
+}
+
+gboolean
+autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, GError **error)
+{
+  for (guint i = 1; i < n_plans; i++)
+    if (!pair_agrees (plans[0], plans[i], error))
+      return FALSE;
+  if (n_plans <= 1)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "several AUTO CDC flows into %s are not supported",
+                  plans[0]->target);
+  base_error_add_param (error, "feature", "several AUTO CDC flows into one target");
+  return FALSE;
+}

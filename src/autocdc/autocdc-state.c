@@ -1,0 +1,260 @@
+/* State files: facts in Parquet below `_autocdc/`, named by the domain.
+ *
+ * Columns: k<j> the keys, seq, kind (0 upsert, 1 delete, 2 reset), set (bits over the domain's fields; empty for a delete),
+ * f<i> the value of field i (absent in files older than the field), written (µs), gen. Files only ever add facts. When eight of
+ * about one size are there they become one (size tiers, fan-out 8); what is surely not needed any more stays behind.
+ */
+#include "autocdc-state-private.h"
+#include "base-error.h"
+#include "base-text.h"
+#include "duck-type.h"
+#include "store.h"
+
+#include <string.h>
+
+#define FAN_OUT   8
+#define TIER_ROWS 1000
+#define MAX_FILES 24
+
+/* Every path is a glob to DuckDB. */
+static void
+append_path (GString *out, const char *path)
+{
+  g_autoptr (GString) escaped = g_string_new (NULL);
+
+  for (const char *c = path; *c; c++) {
+    if (strchr ("*?[", *c))
+      g_string_append_printf (escaped, "[%c]", *c);
+    else
+      g_string_append_c (escaped, *c);
+  }
+  base_text_append_sql_literal (out, escaped->str);
+}
+
+static void
+append_schema_entry (GString *out, const char *name, const char *type)
+{
+  g_autofree char *literal = base_text_sql_literal (type);
+
+  g_string_append_printf (out, "%s'%s': {name: '%s', type: %s, default_value: NULL}",
+                          g_str_has_suffix (out->str, "{") ? "" : ", ", name, name, literal);
+}
+
+static void
+append_schema (AutoCdcWork *work, GString *out)
+{
+  g_autofree char *sequence = duck_type_text (work->plan->sequence_type);
+
+  g_string_append (out, "schema = MAP {");
+  for (guint i = 0; i < work->plan->keys->len; i++) {
+    const AutoCdcColumn *key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, i)];
+    g_autofree char *name = g_strdup_printf ("k%u", i), *type = duck_type_text (key->type);
+
+    append_schema_entry (out, name, type);
+  }
+  append_schema_entry (out, "seq", sequence);
+  append_schema_entry (out, "kind", "TINYINT");
+  append_schema_entry (out, "set", "BLOB");
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    g_autofree char *name = g_strdup_printf ("f%u", i), *type = duck_type_text (autocdc_work_field (work, i)->type);
+
+    append_schema_entry (out, name, type);
+  }
+  append_schema_entry (out, "written", "BIGINT");
+  g_string_append_c (out, '}');
+}
+
+gboolean
+autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *files, GString *out, GError **error)
+{
+  g_autoptr (GString) values = g_string_new (NULL);
+  g_autofree char *columns = NULL;
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    g_string_append_printf (values, ", f%u AS v%u", i, i);
+  autocdc_work_take (work, "state values", g_steal_pointer (&values));
+  columns = autocdc_work_text (work, "SELECT {K}, seq AS s, {O:seq} AS o, kind = 1 AS d, \"set\" AS b{state values},"
+                                     " written AS w FROM read_parquet([");
+  g_string_append (out, columns);
+  for (guint i = 0; i < files->len; i++) {
+    const AutoCdcStateFile *file = files->pdata[i];
+    g_autofree char *path = store_local_path (delta_table_store (table), file->path);
+
+    if (!path)
+      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "AUTO CDC keeps its memory on local disks only");
+    g_string_append (out, i ? ", " : "");
+    append_path (out, path);
+  }
+  g_string_append (out, "], hive_partitioning = false, ");
+  append_schema (work, out);
+  g_string_append_c (out, ')');
+  return TRUE;
+}
+
+/* ---- which files become one ---- */
+
+static guint
+tier_of (gint64 n_rows)
+{
+  guint tier = 0;
+
+  for (gint64 limit = TIER_ROWS; n_rows >= limit && tier < 20; limit *= FAN_OUT)
+    tier++;
+  return tier;
+}
+
+/* A file of nothing but tombstones that are all too old. */
+static gboolean
+has_expired (const AutoCdcStateFile *file, const AutoCdcBatch *batch)
+{
+  return batch->retention_seconds >= 0 && file->n_deletes == file->n_rows &&
+         file->newest_us < batch->clock_us - batch->retention_seconds * G_USEC_PER_SEC;
+}
+
+/* Adds every file of @tier or below to @merge when, with what is there already, they are enough. */
+static gboolean
+gather_tier (const GPtrArray *keep, GPtrArray *merge, guint tier, gint64 *n_rows, gint64 n_new)
+{
+  guint n = n_new > 0 ? 1 : 0;
+  gboolean added = FALSE;
+
+  for (guint i = 0; i < keep->len; i++)
+    n += !g_ptr_array_find (merge, keep->pdata[i], NULL) &&
+         tier_of (((AutoCdcStateFile *) keep->pdata[i])->n_rows) <= tier;
+  if (n < FAN_OUT && !(keep->len - merge->len >= MAX_FILES))
+    return FALSE;
+  for (guint i = 0; i < keep->len; i++) {
+    AutoCdcStateFile *file = keep->pdata[i];
+
+    if (g_ptr_array_find (merge, file, NULL) || (tier_of (file->n_rows) > tier && n >= FAN_OUT))
+      continue;
+    g_ptr_array_add (merge, file);
+    *n_rows += file->n_rows;
+    added = TRUE;
+  }
+  return added;
+}
+
+static GPtrArray *
+choose_merge (const GPtrArray *keep, gint64 n_new)
+{
+  GPtrArray *merge = g_ptr_array_new ();
+  gint64 n_rows = n_new;
+
+  if (n_new == 0)
+    return merge;
+  while (gather_tier (keep, merge, tier_of (n_rows), &n_rows, n_new))
+    ;
+  return merge;
+}
+
+/* ---- writing ---- */
+
+static gboolean
+set_fact_columns (AutoCdcWork *work)
+{
+  g_autoptr (GString) values = g_string_new (NULL);
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    g_string_append_printf (values, ", v%u AS f%u", i, i);
+  autocdc_work_take (work, "fact values", g_steal_pointer (&values));
+  return TRUE;
+}
+
+static gboolean
+fill_file_facts (AutoCdcWork *work, const char *table, AutoCdcStateFile *file, GError **error)
+{
+  g_autofree char *deletes = g_strdup_printf ("SELECT count(*) FROM %s WHERE d", table);
+  g_autofree char *oldest = g_strdup_printf ("SELECT min(w) FROM %s", table);
+  g_autofree char *newest = g_strdup_printf ("SELECT max(w) FROM %s", table);
+
+  return autocdc_work_count (work, deletes, &file->n_deletes, error) &&
+         autocdc_work_count (work, oldest, &file->oldest_us, error) &&
+         autocdc_work_count (work, newest, &file->newest_us, error);
+}
+
+/* Facts of @merge and of autocdc_add together: one per (key, sequence, set), expired tombstones and, for SCD 1, what newer facts
+ * of the same files make idle left out. */
+static gboolean
+merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_expired, GError **error)
+{
+  g_autoptr (GString) scan = g_string_new (NULL);
+  gint64 cutoff = work->batch->retention_seconds < 0
+                      ? G_MININT64
+                      : work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
+  g_autofree char *expired = g_strdup_printf ("d AND w < %" G_GINT64_FORMAT, cutoff);
+
+  if (!autocdc_append_state_scan (work, table, merge, scan, error))
+    return FALSE;
+  autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
+  autocdc_work_set (work, "expired", cutoff == G_MININT64 ? "false" : expired);
+  if (!autocdc_work_run (
+          work,
+          "CREATE OR REPLACE TEMP TABLE autocdc_merge AS SELECT * REPLACE (max_w AS w) EXCLUDE (max_w) FROM ("
+          "SELECT DISTINCT ON ({K}, o, d, b) *, max(w) OVER (PARTITION BY {K}, o, d, b) AS max_w FROM ({old facts}"
+          " UNION ALL SELECT {K}, s, o, d, b{V}, w FROM autocdc_add) ORDER BY {K}, o, d, b{tie})",
+          error) ||
+      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_merge WHERE {expired}", n_expired, error) ||
+      !autocdc_work_run (work, "DELETE FROM autocdc_merge WHERE {expired}", error))
+    return FALSE;
+  if (work->plan->type != AUTOCDC_SCD1)
+    return TRUE;
+  return autocdc_work_run (
+      work,
+      "DELETE FROM autocdc_merge f WHERE EXISTS (SELECT 1 FROM autocdc_merge q WHERE {J:q,f} AND q.o > f.o"
+      " AND (q.d OR (NOT f.d AND q.b = f.b)))",
+      error);
+}
+
+gboolean
+autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gint64 n_new, gint64 *n_expired,
+                     GError **error)
+{
+  AutoCdcDomain *domain = work->layout->domain;
+  g_autoptr (GPtrArray) merge = NULL;
+  g_autofree char *sql = NULL;
+  const char *facts = "autocdc_add";
+  WriteSideFile side = { 0 };
+  AutoCdcStateFile *file;
+
+  *n_expired = 0;
+  for (guint i = domain->files->len; i > 0; i--) {
+    if (!has_expired (domain->files->pdata[i - 1], work->batch))
+      continue;
+    *n_expired += ((AutoCdcStateFile *) domain->files->pdata[i - 1])->n_rows;
+    g_ptr_array_remove_index (domain->files, i - 1);
+  }
+  if (n_new == 0)
+    return TRUE;
+  set_fact_columns (work);
+  merge = choose_merge (domain->files, n_new);
+  if (merge->len > 0) {
+    gint64 n = 0;
+
+    if (!merge_facts (work, table, merge, &n, error))
+      return FALSE;
+    *n_expired += n;
+    facts = "autocdc_merge";
+    for (guint i = 0; i < merge->len; i++)
+      g_ptr_array_remove (domain->files, merge->pdata[i]);
+  }
+  autocdc_work_set (work, "facts", facts);
+  sql = autocdc_work_text (
+      work, "SELECT {K}, s AS seq, d::TINYINT AS kind, b AS \"set\"{fact values}, w AS written, 0::BIGINT AS gen"
+            " FROM {facts} ORDER BY {K}, o");
+  if (!write_batch_side_file (write, "_autocdc", sql, &side, error))
+    return FALSE;
+  if (side.path) {
+    file = g_new0 (AutoCdcStateFile, 1);
+    file->path = g_strdup (side.path);
+    file->n_rows = (gint64) side.n_rows;
+    file->size_bytes = (gint64) side.size_bytes;
+    g_ptr_array_add (domain->files, file);
+    if (!fill_file_facts (work, facts, file, error)) {
+      write_side_file_clear (&side);
+      return FALSE;
+    }
+  }
+  write_side_file_clear (&side);
+  return TRUE;
+}

@@ -1,0 +1,92 @@
+/* One try of one batch: the temporary tables it goes through, and the text of its queries.
+ *
+ *   autocdc_events   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
+ *   autocdc_batch    reduced to normalised facts: k, s, o, d, v<i> the values of field i
+ *   autocdc_keys     the affected keys
+ *   autocdc_rows     their visible rows: fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held, v
+ *   autocdc_state    their facts in state files: k, s, o, d, b set, v, w written
+ *   autocdc_facts    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (rowid of the row that holds it)
+ *   autocdc_new      what the rows must be: k, st, en, v, hs, ho, hb
+ *   autocdc_need     the facts to remember, columns of autocdc_facts
+ *   autocdc_diff     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (rowid of the old row), and columns of autocdc_new
+ *   autocdc_add      facts for a new state file
+ *
+ * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
+ * values with a leading comma, {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
+ * {O:column} its order key, and {name} for a piece that was set by autocdc_work_set().
+ */
+#pragma once
+
+#include "autocdc-plan-private.h"
+#include "delta-scan.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  AutoCdcPlan *plan;
+  AutoCdcLayout *layout; /* of the current try */
+  const RelationContext *context;
+  DuckSession *session;
+  BaseCancel *cancel;
+  const AutoCdcBatch *batch;
+  GHashTable *pieces;
+
+  DeltaScan *scan;   /* (nullable): that autocdc_rows came from */
+  GPtrArray *sets;   /* (element-type GBytes): every set that a fact in play has */
+  GBytes *batch_set; /* what the batch's upserts author */
+  gint64 n_events;
+} AutoCdcWork;
+
+AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
+                               BaseCancel *cancel);
+void autocdc_work_free (AutoCdcWork *work); /* drops the temporary tables */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcWork, autocdc_work_free)
+/* Begins a try. @layout: (transfer full). */
+void autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout);
+
+void autocdc_work_set (AutoCdcWork *work, const char *piece, const char *text);
+void autocdc_work_take (AutoCdcWork *work, const char *piece, GString *text); /* @text: (transfer full) */
+char *autocdc_work_text (AutoCdcWork *work, const char *pattern);             /* (transfer full) */
+gboolean autocdc_work_run (AutoCdcWork *work, const char *pattern, GError **error);
+gboolean autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error);
+
+/* ---- fields ---- */
+
+guint autocdc_work_n_fields (const AutoCdcWork *work);
+const AutoCdcField *autocdc_work_field (const AutoCdcWork *work, guint index);
+/* `CASE …` bytes over the domain's field list as a literal. */
+void autocdc_append_set (GString *out, GBytes *set);
+/* Whether @set has field @index. */
+gboolean autocdc_set_has (GBytes *set, guint index);
+
+typedef enum { AUTOCDC_AUTHORED_ALWAYS, AUTOCDC_AUTHORED_NEVER, AUTOCDC_AUTHORED_SOMETIMES } AutoCdcAuthored;
+/* Over all sets in play. */
+AutoCdcAuthored autocdc_work_authored (const AutoCdcWork *work, guint index);
+/* Appends a condition that the set in @column has field @index. */
+void autocdc_append_authors (const AutoCdcWork *work, GString *out, guint index, const char *column);
+/* Appends NULL-safe equality of field @index of two tables. */
+void autocdc_append_same (const AutoCdcWork *work, GString *out, guint index, const char *a, const char *b);
+/* Appends @expr, a value of @from, as a value of @to: casts up, leaves by name, -0.0 as 0.0. */
+void autocdc_append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to);
+
+/* ---- the steps ---- */
+
+/* autocdc_events; validates. */
+gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
+/* autocdc_batch, autocdc_keys. */
+gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
+/* autocdc_rows, autocdc_state, work->scan. */
+gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* autocdc_facts, work->sets. */
+gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
+/* autocdc_new, autocdc_need: the reference functions. */
+gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
+gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);
+/* autocdc_diff, autocdc_add. */
+gboolean autocdc_find_difference (AutoCdcWork *work, GError **error);
+
+/* Appends a SELECT of facts of state files in the shape k, s, o, d, b, v, w; @files must not be empty. */
+gboolean autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *files, GString *out,
+                                    GError **error);
+
+G_END_DECLS

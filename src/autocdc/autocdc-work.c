@@ -1,0 +1,356 @@
+/* Templates, sets, and values as DuckDB text. */
+#include "autocdc-work-private.h"
+#include "base-error.h"
+#include "base-text.h"
+#include "duck-type.h"
+
+#include <string.h>
+
+static const char *const temp_tables[] = { "events", "batch", "keys", "rows", "state", "facts",  "new",
+                                           "need",   "diff",  "add",  "best", "stand", "values", "merge" };
+
+AutoCdcWork *
+autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
+{
+  AutoCdcWork *work = g_new0 (AutoCdcWork, 1);
+
+  work->plan = autocdc_plan_ref (plan);
+  work->batch = batch;
+  work->context = context;
+  work->session = context->session;
+  work->cancel = cancel;
+  work->pieces = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  work->sets = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  return work;
+}
+
+void
+autocdc_work_free (AutoCdcWork *work)
+{
+  g_autoptr (GString) drop = NULL;
+
+  if (!work)
+    return;
+  drop = g_string_new (NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (temp_tables); i++)
+    g_string_append_printf (drop, "DROP TABLE IF EXISTS temp.autocdc_%s;", temp_tables[i]);
+  (void) duck_session_execute (work->session, drop->str, NULL, NULL);
+  delta_scan_unref (work->scan);
+  autocdc_layout_free (work->layout);
+  autocdc_plan_unref (work->plan);
+  g_hash_table_unref (work->pieces);
+  g_ptr_array_unref (work->sets);
+  g_clear_pointer (&work->batch_set, g_bytes_unref);
+  g_free (work);
+}
+
+void
+autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
+{
+  guint n_bytes = 0;
+  g_autofree guint8 *bytes = NULL;
+
+  autocdc_layout_free (work->layout);
+  work->layout = layout;
+  g_clear_pointer (&work->scan, delta_scan_unref);
+  g_ptr_array_set_size (work->sets, 0);
+  g_clear_pointer (&work->batch_set, g_bytes_unref);
+  bytes = g_new0 (guint8, layout->fields->len / 8 + 1);
+  for (guint i = 0; i < layout->fields->len; i++) {
+    if (autocdc_work_field (work, i)->source < 0)
+      continue;
+    bytes[i / 8] |= (guint8) (1u << (i % 8));
+    n_bytes = i / 8 + 1;
+  }
+  work->batch_set = g_bytes_new (bytes, n_bytes);
+}
+
+guint
+autocdc_work_n_fields (const AutoCdcWork *work)
+{
+  return work->layout->fields->len;
+}
+
+const AutoCdcField *
+autocdc_work_field (const AutoCdcWork *work, guint index)
+{
+  return &g_array_index (work->layout->fields, AutoCdcField, index);
+}
+
+/* ---- templates ---- */
+
+void
+autocdc_work_set (AutoCdcWork *work, const char *piece, const char *text)
+{
+  g_hash_table_insert (work->pieces, g_strdup (piece), g_strdup (text));
+}
+
+void
+autocdc_work_take (AutoCdcWork *work, const char *piece, GString *text)
+{
+  g_hash_table_insert (work->pieces, g_strdup (piece), g_string_free (text, FALSE));
+}
+
+static void
+append_column (GString *out, const char *table, char letter, guint index)
+{
+  if (table)
+    g_string_append_printf (out, "%s.%c%u", table, letter, index);
+  else
+    g_string_append_printf (out, "%c%u", letter, index);
+}
+
+static void
+append_keys (const AutoCdcWork *work, GString *out, const char *table)
+{
+  for (guint i = 0; i < work->plan->keys->len; i++) {
+    g_string_append (out, i ? ", " : "");
+    append_column (out, table, 'k', i);
+  }
+}
+
+static void
+append_key_equality (const AutoCdcWork *work, GString *out, const char *tables)
+{
+  g_auto (GStrv) names = g_strsplit (tables, ",", 2);
+
+  for (guint i = 0; i < work->plan->keys->len; i++)
+    g_string_append_printf (out, "%s%s.k%u = %s.k%u", i ? " AND " : "", names[0], i, names[1], i);
+}
+
+static void
+append_payload_order (const AutoCdcWork *work, GString *out, const char *table)
+{
+  for (guint i = 0; i < work->layout->by_name->len; i++) {
+    guint field = g_array_index (work->layout->by_name, guint, i);
+    g_autoptr (GString) column = g_string_new (NULL);
+    g_autofree char *key = NULL;
+
+    append_column (column, table, 'v', field);
+    key = relation_tie_key (column->str, autocdc_work_field (work, field)->type);
+    g_string_append_printf (out, ", %s DESC", key);
+  }
+}
+
+/* One placeholder: @name, or @name:@argument. */
+static void
+append_piece (AutoCdcWork *work, GString *out, const char *name, const char *argument)
+{
+  const char *piece = argument ? NULL : g_hash_table_lookup (work->pieces, name);
+
+  if (piece) {
+    g_string_append (out, piece);
+  } else if (g_str_equal (name, "K")) {
+    append_keys (work, out, argument);
+  } else if (g_str_equal (name, "J")) {
+    append_key_equality (work, out, argument);
+  } else if (g_str_equal (name, "V")) {
+    for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+      g_string_append (out, ", ");
+      append_column (out, argument, 'v', i);
+    }
+  } else if (g_str_equal (name, "tie")) {
+    append_payload_order (work, out, argument);
+  } else if (g_str_equal (name, "S")) {
+    duck_type_append_text (out, work->plan->sequence_type);
+  } else if (g_str_equal (name, "O")) {
+    g_autofree char *key = relation_order_key (argument, work->plan->sequence_type);
+
+    g_string_append (out, key);
+  } else {
+    g_assert_not_reached ();
+  }
+}
+
+char *
+autocdc_work_text (AutoCdcWork *work, const char *pattern)
+{
+  GString *out = g_string_sized_new (1024);
+  const char *open;
+
+  while ((open = strchr (pattern, '{'))) {
+    const char *close = strchr (open, '}');
+    g_autofree char *name = g_strndup (open + 1, (gsize) (close - open - 1));
+    char *colon = strchr (name, ':');
+
+    g_string_append_len (out, pattern, open - pattern);
+    if (colon)
+      *colon = '\0';
+    append_piece (work, out, name, colon ? colon + 1 : NULL);
+    pattern = close + 1;
+  }
+  g_string_append (out, pattern);
+  return g_string_free (out, FALSE);
+}
+
+gboolean
+autocdc_work_run (AutoCdcWork *work, const char *pattern, GError **error)
+{
+  g_autofree char *sql = autocdc_work_text (work, pattern);
+
+  return base_cancel_check (work->cancel, error) && duck_session_execute (work->session, sql, work->cancel, error);
+}
+
+gboolean
+autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error)
+{
+  g_autofree char *sql = autocdc_work_text (work, pattern);
+
+  return duck_session_query_int64 (work->session, sql, work->cancel, value, NULL, error);
+}
+
+/* ---- sets ---- */
+
+void
+autocdc_append_set (GString *out, GBytes *set)
+{
+  gsize size;
+  const guint8 *bytes = g_bytes_get_data (set, &size);
+
+  g_string_append_c (out, '\'');
+  for (gsize i = 0; i < size; i++)
+    g_string_append_printf (out, "\\x%02X", bytes[i]);
+  g_string_append (out, "'::BLOB");
+}
+
+gboolean
+autocdc_set_has (GBytes *set, guint index)
+{
+  gsize size;
+  const guint8 *bytes = g_bytes_get_data (set, &size);
+
+  return index / 8 < size && (bytes[index / 8] >> (index % 8) & 1);
+}
+
+AutoCdcAuthored
+autocdc_work_authored (const AutoCdcWork *work, guint index)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < work->sets->len; i++)
+    n += autocdc_set_has (work->sets->pdata[i], index) ? 1 : 0;
+  return n == 0 ? AUTOCDC_AUTHORED_NEVER : n == work->sets->len ? AUTOCDC_AUTHORED_ALWAYS : AUTOCDC_AUTHORED_SOMETIMES;
+}
+
+void
+autocdc_append_authors (const AutoCdcWork *work, GString *out, guint index, const char *column)
+{
+  AutoCdcAuthored authored = autocdc_work_authored (work, index);
+  guint n = 0;
+
+  if (authored != AUTOCDC_AUTHORED_SOMETIMES) {
+    g_string_append (out, authored == AUTOCDC_AUTHORED_ALWAYS ? "true" : "false");
+    return;
+  }
+  g_string_append_printf (out, "%s IN (", column);
+  for (guint i = 0; i < work->sets->len; i++) {
+    if (!autocdc_set_has (work->sets->pdata[i], index))
+      continue;
+    g_string_append (out, n++ ? ", " : "");
+    autocdc_append_set (out, work->sets->pdata[i]);
+  }
+  g_string_append_c (out, ')');
+}
+
+void
+autocdc_append_same (const AutoCdcWork *work, GString *out, guint index, const char *a, const char *b)
+{
+  const BaseType *type = autocdc_work_field (work, index)->type;
+  g_autofree char *x = g_strdup_printf ("%s.v%u", a, index), *y = g_strdup_printf ("%s.v%u", b, index);
+
+  if (base_type_is_nested (type) || base_type_kind (type) == BASE_TYPE_VARIANT) {
+    g_autofree char *x_key = relation_tie_key (x, type), *y_key = relation_tie_key (y, type);
+
+    g_string_append_printf (out, "%s = %s", x_key, y_key);
+    return;
+  }
+  g_string_append_printf (out, "%s IS NOT DISTINCT FROM %s", x, y);
+}
+
+/* ---- values ---- */
+
+static gboolean
+has_float (const BaseType *type)
+{
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_FLOAT:
+  case BASE_TYPE_DOUBLE:
+    return TRUE;
+  case BASE_TYPE_ARRAY:
+    return has_float (base_type_element (type));
+  case BASE_TYPE_MAP:
+    return has_float (base_type_key (type)) || has_float (base_type_value (type));
+  case BASE_TYPE_STRUCT:
+    for (guint i = 0; i < base_type_n_fields (type); i++)
+      if (has_float (base_type_field (type, i)->type))
+        return TRUE;
+    return FALSE;
+  default:
+    return FALSE;
+  }
+}
+
+static void append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to, guint depth);
+
+static void
+append_struct_value (GString *out, const char *expr, const BaseType *from, const BaseType *to, guint depth)
+{
+  g_string_append_printf (out, "CASE WHEN %s IS NULL THEN NULL ELSE struct_pack(", expr);
+  for (guint i = 0; i < base_type_n_fields (to); i++) {
+    const BaseField *field = base_type_field (to, i);
+    int index = base_type_field_index (from, field->name, TRUE);
+
+    g_string_append (out, i ? ", " : "");
+    base_text_append_sql_identifier (out, field->name);
+    g_string_append (out, " := ");
+    if (index < 0) {
+      g_string_append (out, "NULL::");
+      duck_type_append_text (out, field->type);
+    } else {
+      const BaseField *source = base_type_field (from, (guint) index);
+      g_autofree char *name = base_text_sql_literal (source->name);
+      g_autofree char *leaf = g_strdup_printf ("struct_extract(%s, %s)", expr, name);
+
+      append_value (out, leaf, source->type, field->type, depth);
+    }
+  }
+  g_string_append (out, ") END");
+}
+
+static void
+append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to, guint depth)
+{
+  BaseTypeKind kind = base_type_kind (to);
+  g_autofree char *from_text = duck_type_text (from), *to_text = duck_type_text (to);
+  g_autofree char *item = g_strdup_printf ("x%u", depth);
+  gboolean equal = g_str_equal (from_text, to_text);
+
+  if (equal && !has_float (to)) {
+    g_string_append (out, expr);
+  } else if (kind == BASE_TYPE_FLOAT || kind == BASE_TYPE_DOUBLE) {
+    g_string_append_printf (out, "CASE WHEN %s = 0 THEN 0::%s ELSE %s::%s END", expr, to_text, expr, to_text);
+  } else if (kind != base_type_kind (from) || !base_type_is_nested (to)) {
+    g_string_append_printf (out, "CAST(%s AS %s)", expr, to_text);
+  } else if (kind == BASE_TYPE_STRUCT) {
+    append_struct_value (out, expr, from, to, depth);
+  } else if (kind == BASE_TYPE_ARRAY) {
+    g_string_append_printf (out, "list_transform(%s, lambda %s: ", expr, item);
+    append_value (out, item, base_type_element (from), base_type_element (to), depth + 1);
+    g_string_append_c (out, ')');
+  } else {
+    g_autofree char *key = g_strdup_printf ("%s.\"key\"", item), *value = g_strdup_printf ("%s.\"value\"", item);
+
+    g_string_append_printf (out, "map_from_entries(list_transform(map_entries(%s), lambda %s: struct_pack(k := ", expr,
+                            item);
+    append_value (out, key, base_type_key (from), base_type_key (to), depth + 1);
+    g_string_append (out, ", v := ");
+    append_value (out, value, base_type_value (from), base_type_value (to), depth + 1);
+    g_string_append (out, ")))");
+  }
+}
+
+void
+autocdc_append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to)
+{
+  append_value (out, expr, from, to, 0);
+}
