@@ -93,8 +93,8 @@ autocdc_flow_check (const AutoCdcFlow *flow, GError **error)
 char *
 autocdc_column_name (const SqlExpr *expr, GError **error)
 {
-  if (expr->kind == SQL_EXPR_COLUMN && expr->column.name.n == 1)
-    return g_strdup (expr->column.name.parts[0].text);
+  if (expr->kind == SQL_EXPR_COLUMN && expr->u.column.name.n == 1)
+    return g_strdup (expr->u.column.name.parts[0].text);
   if (expr->kind == SQL_EXPR_COLUMN || expr->kind == SQL_EXPR_FIELD)
     base_error_set (error, SLUICE_ERROR_AUTOCDC_MULTIPART_COLUMN_IDENTIFIER,
                     "this clause takes the name of a column, not a path; quote a name that has a dot in it");

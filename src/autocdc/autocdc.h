@@ -29,7 +29,8 @@ typedef enum {
   AUTOCDC_BITEMPORAL = 3,
 } AutoCdcType;
 
-/* A flow as its author wrote it. Zero-initialise, then fill. Everything is (transfer none); a plan keeps nothing of it. Lists are NULL-terminated; NULL = the clause was not given. Names are plain column names without quotes. */
+/* A flow as its author wrote it. Zero-initialise, then fill. Everything is (transfer none); a plan keeps nothing of it. Lists
+ * are NULL-terminated; NULL = the clause was not given. Names are plain column names without quotes. */
 typedef struct {
   const char *name;                       /* of the flow, for messages */
   const char *target;                     /* of the target, for messages */
@@ -116,8 +117,10 @@ typedef struct {
   gint64 batch_id;            /* from 0 */
   const char *offsets_digest; /* sha256 of the batch's logged offsets, 64 hex digits */
   gint64 clock_us;            /* the batch's clock, read when its offsets were logged */
-  gint64
-      retention_seconds; /* of tombstones; -1 = for ever. The table property, where set, is the caller's to put here */
+  gint64 retention_seconds;   /* of tombstones; -1 = for ever; the table's own property, where set, is put here */
+  /* (nullable): called once, when the last event was read; the counts of expectations in @text are final then. */
+  void (*events_read) (RelationText *text, gpointer data);
+  gpointer events_read_data;
 } AutoCdcBatch;
 
 typedef struct {
