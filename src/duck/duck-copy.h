@@ -17,7 +17,9 @@ typedef struct {
   const char *file_prefix; /* (nullable): with file_size_bytes; default "part-" */
 } DuckCopyOptions;
 
-/* Statistics of one leaf column. What DuckDB did not report is NULL or -1. */
+/* Statistics of one leaf column. What DuckDB did not report is NULL or -1. The texts are DuckDB's: BOOLEAN 0 or 1, BLOB as hex,
+ * TIMESTAMP `2020-01-02 03:04:05.678901`, TIMESTAMP_TZ the same in UTC with `+00`. Values of long strings are not reported; of a
+ * leaf inside a list the counts are of elements and not to be relied on. */
 typedef struct {
   char **path;         /* names from the top: {"s", "a"}; `element` for a list's element, `key`, `value` for a map's */
   char *min, *max;     /* (nullable): DuckDB's text of the value; not set for a column of only NULLs or of NaN only */

@@ -144,6 +144,20 @@ open_database (DuckEngine *engine, const DuckEngineOptions *options, GError **er
   return FALSE;
 }
 
+/* Options that exist only once the database is open. Footers are cached because a table's files are read again by every batch;
+ * DuckDB checks a file's modification time before it trusts one. */
+static gboolean
+set_defaults (DuckEngine *engine, GError **error)
+{
+  duckdb_result result = { 0 };
+  duckdb_state state = duckdb_query (engine->kernel_connection, "SET GLOBAL parquet_metadata_cache = true", &result);
+
+  if (state != DuckDBSuccess)
+    duck_error_set (engine, duckdb_result_error (&result), NULL, error);
+  duckdb_destroy_result (&result);
+  return state == DuckDBSuccess;
+}
+
 DuckEngine *
 duck_engine_new (const DuckEngineOptions *options, GError **error)
 {
@@ -162,7 +176,7 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
   engine->temp_directory = own_temp_directory (options->temp_directory);
   if (!open_database (engine, options, error) || !duck_engine_init_kernels (engine, error) ||
-      !duck_engine_init_lend (engine, error))
+      !duck_engine_init_lend (engine, error) || !set_defaults (engine, error))
     return NULL;
   return g_steal_pointer (&engine);
 }

@@ -76,6 +76,8 @@ static const ErrorRow error_rows[] = {
   { "Out of Range", "ivision by zero", SLUICE_ERROR_DIVIDE_BY_ZERO },
   { "Divide by Zero", "", SLUICE_ERROR_DIVIDE_BY_ZERO },
   { "Out of Range", "", SLUICE_ERROR_ARITHMETIC_OVERFLOW },
+  { "Conversion", "timestamp range", SLUICE_ERROR_DATETIME_OVERFLOW },
+  { "Conversion", "Date out of range", SLUICE_ERROR_DATETIME_OVERFLOW },
   { "Conversion", "out of range", SLUICE_ERROR_CAST_OVERFLOW },
   { "Conversion", "Could not cast value", SLUICE_ERROR_CAST_OVERFLOW },
   { "Conversion", "", SLUICE_ERROR_CAST_INVALID_INPUT },
@@ -109,6 +111,7 @@ static const char *const unreadable_fragments[] = {
   "ZSTD Decompression failure",
   "GZIP decompression failure",
   "decompression failure",
+  "don't know what type",
   "Out of buffer",
   "out of buffer",
 };
@@ -157,7 +160,9 @@ sentence_length (const char *message)
                                        "\n\nPossible solutions",
                                        "\nPossible solutions",
                                        "\n\nStack Trace",
-                                       "\nThis error signals" };
+                                       "\nThis error signals",
+                                       "\nUse ",
+                                       "\n* " };
   gsize length = strlen (message);
 
   for (guint i = 0; i < G_N_ELEMENTS (noise); i++) {

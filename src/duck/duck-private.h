@@ -108,6 +108,13 @@ struct DuckSession {
 /* @result: (transfer full) of DuckDB's struct. Returns: (transfer full). */
 DuckResult *duck_result_new (DuckSession *session, duckdb_result *result, gboolean streaming, const char *sql,
                              BaseCancel *cancel);
+/* Reads to the end without keeping anything. */
+gboolean duck_result_drain (DuckResult *result, GError **error);
+/* When a streaming query fails in one thread, DuckDB interrupts the others before it notes the reason, and the reader sometimes
+ * gets that interrupt for an answer (1.5.5; one in 25 of failing parallel scans). Such an error says canceled though nobody
+ * canceled. Then this runs the query again to learn the reason; any other @error comes back as it is.
+ * @error: (transfer full). Returns: (transfer full): never NULL. */
+GError *duck_session_real_error (DuckSession *session, GError *error, const char *sql, BaseCancel *cancel);
 /* Ends a streaming result whose session goes on. */
 void duck_result_abandon (DuckResult *result);
 

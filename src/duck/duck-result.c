@@ -152,35 +152,20 @@ duck_result_column_type (const DuckResult *result, guint column)
   return result->types[column];
 }
 
-/* Keeps @failure for the next calls and closes the query. @failure: (transfer full). */
+/* The next non-empty chunk, or NULL at the end, without regard for invariant 3. */
 static gboolean
-fail (DuckResult *result, GError *failure, GError **error)
-{
-  result->failure = failure;
-  duck_result_abandon (result);
-  g_propagate_error (error, g_error_copy (failure));
-  return FALSE;
-}
-
-/* The next non-empty chunk, or NULL at the end. */
-static gboolean
-fetch (DuckResult *result, duckdb_data_chunk *chunk, GError **error)
+fetch_once (DuckResult *result, duckdb_data_chunk *chunk, GError **error)
 {
   DuckRun run = { 0 };
-  GError *failure = NULL;
 
-  if (result->failure != NULL) {
-    g_propagate_error (error, g_error_copy (result->failure));
-    return FALSE;
-  }
   *chunk = NULL;
   if (result->at_end)
     return TRUE;
   if (!result->open)
     return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
                            "The result was ended by another statement of its session");
-  if (!duck_run_begin (&run, result->session->engine, result->session->connection, result->cancel, &failure))
-    return fail (result, failure, error);
+  if (!duck_run_begin (&run, result->session->engine, result->session->connection, result->cancel, error))
+    return FALSE;
   do {
     if (*chunk != NULL)
       duckdb_destroy_data_chunk (chunk);
@@ -191,14 +176,41 @@ fetch (DuckResult *result, duckdb_data_chunk *chunk, GError **error)
     return TRUE;
 
   const char *message = duckdb_result_error (&result->result);
-  if (message != NULL && *message != '\0') {
-    duck_error_set (result->session->engine, message, result->sql, &failure);
-    return fail (result, failure, error);
-  }
+  if (message != NULL && *message != '\0')
+    return duck_error_set (result->session->engine, message, result->sql, error);
   result->at_end = TRUE;
   if (result->streaming)
     close_result (result);
   return TRUE;
+}
+
+static gboolean
+fetch (DuckResult *result, duckdb_data_chunk *chunk, GError **error)
+{
+  GError *failure = NULL;
+
+  if (result->failure == NULL) {
+    if (fetch_once (result, chunk, &failure))
+      return TRUE;
+    duck_result_abandon (result);
+    result->failure =
+        result->streaming ? duck_session_real_error (result->session, failure, result->sql, result->cancel) : failure;
+  }
+  g_propagate_error (error, g_error_copy (result->failure));
+  return FALSE;
+}
+
+gboolean
+duck_result_drain (DuckResult *result, GError **error)
+{
+  duckdb_data_chunk chunk = NULL;
+
+  while (fetch_once (result, &chunk, error)) {
+    if (chunk == NULL)
+      return TRUE;
+    duckdb_destroy_data_chunk (&chunk);
+  }
+  return FALSE;
 }
 
 gboolean

@@ -54,12 +54,65 @@ duck_session_engine (DuckSession *session)
   return session->engine;
 }
 
+/* Reads `H`, `HH`, `HH:MM` or `HH:MM:SS` at the end of a text. FALSE when it is something else. */
+static gboolean
+parse_offset (const char *text, int *hours, gboolean *has_rest)
+{
+  guint part = 0;
+
+  *has_rest = FALSE;
+  for (guint i = 0;; i++) {
+    guint n_digits = 0, value = 0;
+    for (; g_ascii_isdigit (*text) && n_digits < 2; text++, n_digits++)
+      value = value * 10 + (guint) (*text - '0');
+    if (n_digits == 0 || (i > 0 && n_digits != 2))
+      return FALSE;
+    if (i == 0)
+      part = value;
+    else
+      *has_rest |= value != 0;
+    if (*text == '\0')
+      break;
+    if (*text++ != ':' || i == 2)
+      return FALSE;
+  }
+  *hours = (int) part;
+  return TRUE;
+}
+
+char *
+duck_time_zone_name (const char *time_zone, GError **error)
+{
+  static const char *const prefixes[] = { "UTC", "GMT", "UT" };
+  const char *offset = time_zone;
+  gboolean has_rest;
+  int hours;
+
+  for (guint i = 0; i < G_N_ELEMENTS (prefixes) && offset == time_zone; i++) {
+    if (g_ascii_strncasecmp (time_zone, prefixes[i], strlen (prefixes[i])) == 0)
+      offset += strlen (prefixes[i]);
+  }
+  if (g_ascii_strcasecmp (time_zone, "Z") == 0 || (*offset == '\0' && offset != time_zone))
+    return g_strdup ("UTC");
+  if (*offset != '+' && *offset != '-')
+    return g_strdup (time_zone);
+  if (!parse_offset (offset + 1, &hours, &has_rest) || has_rest || hours > 18) {
+    base_error_set (error, SLUICE_ERROR_INVALID_TIMEZONE, "The time zone `%s` is not known", time_zone);
+    base_error_set_hint (error, "An offset must be whole hours between -18:00 and +18:00; other zones go by name.");
+    return NULL;
+  }
+  return hours == 0 ? g_strdup ("UTC") : g_strdup_printf ("UTC%c%d", *offset, hours);
+}
+
 gboolean
 duck_session_set_time_zone (DuckSession *session, const char *time_zone, GError **error)
 {
-  g_autofree char *literal = base_text_sql_literal (time_zone);
-  g_autofree char *sql = g_strdup_printf ("SET TimeZone = %s", literal);
+  g_autofree char *name = duck_time_zone_name (time_zone, error);
 
+  if (name == NULL)
+    return FALSE;
+  g_autofree char *literal = base_text_sql_literal (name);
+  g_autofree char *sql = g_strdup_printf ("SET TimeZone = %s", literal);
   if (!duck_session_execute (session, sql, NULL, NULL))
     return base_error_set (error, SLUICE_ERROR_INVALID_TIMEZONE, "The time zone `%s` is not known", time_zone);
   g_free (session->time_zone);
@@ -145,31 +198,8 @@ run_extracted (DuckSession *session, duckdb_extracted_statements extracted, idx_
   return good;
 }
 
-gboolean
-duck_session_execute (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error)
-{
-  duckdb_extracted_statements extracted = NULL;
-  DuckRun run = { 0 };
-  gboolean good = TRUE;
-
-  end_streaming (session);
-  if (!duck_run_begin (&run, session->engine, session->connection, cancel, error))
-    return FALSE;
-  idx_t n_statements = duckdb_extract_statements (session->connection, sql, &extracted);
-  if (n_statements == 0) {
-    const char *message = duckdb_extract_statements_error (extracted);
-    if (message != NULL)
-      good = duck_error_set (session->engine, message, sql, error);
-  }
-  for (idx_t i = 0; i < n_statements && good; i++)
-    good = base_cancel_check (cancel, error) && run_extracted (session, extracted, i, sql, error);
-  duckdb_destroy_extracted (&extracted);
-  duck_run_end (&run);
-  return good;
-}
-
 static DuckResult *
-query (DuckSession *session, const char *sql, gboolean streaming, BaseCancel *cancel, GError **error)
+query_once (DuckSession *session, const char *sql, gboolean streaming, BaseCancel *cancel, GError **error)
 {
   duckdb_prepared_statement prepared = NULL;
   duckdb_result result = { 0 };
@@ -185,6 +215,75 @@ query (DuckSession *session, const char *sql, gboolean streaming, BaseCancel *ca
   }
   duck_run_end (&run);
   return good ? duck_result_new (session, &result, streaming, sql, cancel) : NULL;
+}
+
+/* An interrupt that nobody sent hides a reason that is lost. @error: (transfer full) (nullable). Returns: (transfer full). */
+static GError *
+no_false_cancel (GError *error, BaseCancel *cancel)
+{
+  if (error != NULL &&
+      (!g_error_matches (error, SLUICE_ERROR, SLUICE_ERROR_OPERATION_CANCELED) || base_cancel_is_raised (cancel)))
+    return error;
+  g_clear_error (&error);
+  base_error_set (&error, SLUICE_ERROR_EXECUTION_ERROR, "The query failed and did not say why");
+  return error;
+}
+
+gboolean
+duck_session_execute (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error)
+{
+  duckdb_extracted_statements extracted = NULL;
+  DuckRun run = { 0 };
+  GError *failure = NULL;
+  gboolean good = TRUE;
+
+  end_streaming (session);
+  if (!duck_run_begin (&run, session->engine, session->connection, cancel, error))
+    return FALSE;
+  idx_t n_statements = duckdb_extract_statements (session->connection, sql, &extracted);
+  if (n_statements == 0) {
+    const char *message = duckdb_extract_statements_error (extracted);
+    if (message != NULL)
+      good = duck_error_set (session->engine, message, sql, &failure);
+  }
+  for (idx_t i = 0; i < n_statements && good; i++)
+    good = base_cancel_check (cancel, &failure) && run_extracted (session, extracted, i, sql, &failure);
+  duckdb_destroy_extracted (&extracted);
+  duck_run_end (&run);
+  if (!good)
+    g_propagate_error (error, no_false_cancel (failure, cancel));
+  return good;
+}
+
+GError *
+duck_session_real_error (DuckSession *session, GError *error, const char *sql, BaseCancel *cancel)
+{
+  for (guint i = 0; i < 4 && g_error_matches (error, SLUICE_ERROR, SLUICE_ERROR_OPERATION_CANCELED) &&
+                    !base_cancel_is_raised (cancel);
+       i++) {
+    g_clear_error (&error);
+    g_autoptr (DuckResult) result = query_once (session, sql, TRUE, cancel, &error);
+    if (result != NULL && duck_result_drain (result, &error))
+      break;
+  }
+  if (error == NULL ||
+      (g_error_matches (error, SLUICE_ERROR, SLUICE_ERROR_OPERATION_CANCELED) && !base_cancel_is_raised (cancel))) {
+    g_clear_error (&error);
+    base_error_set (&error, SLUICE_ERROR_EXECUTION_ERROR, "The query failed and did not say why");
+  }
+  return error;
+}
+
+static DuckResult *
+query (DuckSession *session, const char *sql, gboolean streaming, BaseCancel *cancel, GError **error)
+{
+  GError *failure = NULL;
+  DuckResult *result = query_once (session, sql, streaming, cancel, &failure);
+
+  if (result == NULL)
+    g_propagate_error (error, streaming ? duck_session_real_error (session, failure, sql, cancel)
+                                        : no_false_cancel (failure, cancel));
+  return result;
 }
 
 DuckResult *

@@ -32,8 +32,21 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckSession, duck_session_free)
 
 DuckEngine *duck_session_engine (DuckSession *session); /* (transfer none) */
 
-/* Any name ICU knows ("Europe/Berlin", "UTC"), or "+02:00" forms. Errors: SLUICE_ERROR_INVALID_TIMEZONE. */
+/**
+ * duck_time_zone_name:
+ * @time_zone: as users write it: a name of ICU ("Europe/Berlin", in any case), or an offset ("Z", "+02:00", "UTC-3", "GMT+05:00")
+ *
+ * The name to give DuckDB, in `SET TimeZone` and in functions that take a zone. DuckDB drops the minutes of an offset silently, so
+ * offsets that are not whole hours between -18 and +18 are refused here. That a name exists is not checked.
+ *
+ * Errors: SLUICE_ERROR_INVALID_TIMEZONE.
+ * Returns: (transfer full).
+ */
+char *duck_time_zone_name (const char *time_zone, GError **error);
+
+/* @time_zone: as above. Errors: SLUICE_ERROR_INVALID_TIMEZONE. */
 gboolean duck_session_set_time_zone (DuckSession *session, const char *time_zone, GError **error);
+/* As it was given. */
 const char *duck_session_time_zone (DuckSession *session); /* borrowed until set again */
 
 /**
