@@ -172,6 +172,8 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   g_cond_init (&engine->interrupt_cond);
   g_mutex_init (&engine->kernel_lock);
   g_mutex_init (&engine->lend_lock);
+  g_mutex_init (&engine->keep_lock);
+  engine->kept = g_ptr_array_new ();
   engine->interrupts = g_ptr_array_new ();
   engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
   engine->temp_directory = own_temp_directory (options->temp_directory);
@@ -186,6 +188,34 @@ duck_engine_ref (DuckEngine *engine)
 {
   g_atomic_ref_count_inc (&engine->refs);
   return engine;
+}
+
+typedef struct {
+  gpointer data;
+  GDestroyNotify free_func;
+} Kept;
+
+void
+duck_engine_keep (DuckEngine *engine, gpointer data, GDestroyNotify free_func)
+{
+  Kept *kept = g_new (Kept, 1);
+
+  kept->data = data;
+  kept->free_func = free_func;
+  g_mutex_lock (&engine->keep_lock);
+  g_ptr_array_add (engine->kept, kept);
+  g_mutex_unlock (&engine->keep_lock);
+}
+
+static void
+free_kept (DuckEngine *engine)
+{
+  while (engine->kept->len > 0) {
+    Kept *kept = g_ptr_array_steal_index (engine->kept, engine->kept->len - 1);
+    kept->free_func (kept->data);
+    g_free (kept);
+  }
+  g_ptr_array_unref (engine->kept);
 }
 
 /* Sessions hold references, so nothing runs any more when the last one goes. */
@@ -204,6 +234,7 @@ duck_engine_unref (DuckEngine *engine)
   duckdb_close (&engine->database);
   duck_engine_clear_kernels (engine);
   duck_engine_clear_lend (engine);
+  free_kept (engine);
   if (engine->temp_directory != NULL)
     (void) rmdir (engine->temp_directory); /* there only if a query spilled; DuckDB removed its own files */
   for (guint i = 0; i < DUCK_ENGINE_KEPT_ERRORS; i++)
@@ -214,6 +245,7 @@ duck_engine_unref (DuckEngine *engine)
   g_cond_clear (&engine->interrupt_cond);
   g_mutex_clear (&engine->kernel_lock);
   g_mutex_clear (&engine->lend_lock);
+  g_mutex_clear (&engine->keep_lock);
   g_free (engine->temp_directory);
   g_free (engine);
 }

@@ -32,6 +32,10 @@ DuckEngine *duck_engine_ref (DuckEngine *engine); /* (transfer full) */
 void duck_engine_unref (DuckEngine *engine);      /* accepts NULL; the last one closes the database */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckEngine, duck_engine_unref)
 
+/* Hands @data to the engine, which frees it after the database is closed, last given first. For what registered kernels use.
+ * @data: (transfer full). Threads: any. */
+void duck_engine_keep (DuckEngine *engine, gpointer data, GDestroyNotify free_func);
+
 guint duck_engine_n_threads (DuckEngine *engine);
 /* "v1.5.5". Borrowed for ever. */
 const char *duck_engine_library_version (void);

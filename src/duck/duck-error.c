@@ -3,7 +3,8 @@
  * DuckDB's C interface gives most errors as one text: "<Class> Error: <message>", so the class is read from the text. An error
  * of a kernel or a lent object travels inside as `SLUICE[CONDITION#id] message`; the engine keeps the whole GError under that id
  * (a ring of the newest), so that parameters and hints survive the journey. If the ring has moved on, condition and message are
- * rebuilt from the text.
+ * rebuilt from the text. Lowered SQL may raise an error of its own by `error('SLUICE[CONDITION] message')`. The mark counts only
+ * at the very start, so no value that DuckDB quotes in a message can pass for one.
  */
 #include "base-text.h"
 #include "duck-private.h"
@@ -26,29 +27,64 @@ duck_error_wrap (DuckEngine *engine, GError *error)
   return text;
 }
 
+/* Where DuckDB's additions for people at its prompt begin: the statement with a caret, hints on its own settings, stack traces. */
+static gsize
+sentence_length (const char *message)
+{
+  static const char *const noise[] = { "\n\nLINE ",
+                                       "\nLINE ",
+                                       "\n\nCandidate",
+                                       "\nCandidates:",
+                                       "\n\nPossible solutions",
+                                       "\nPossible solutions",
+                                       "\n\nStack Trace",
+                                       "\nThis error signals",
+                                       "\nUse ",
+                                       "\n* " };
+  gsize length = strlen (message);
+
+  for (guint i = 0; i < G_N_ELEMENTS (noise); i++) {
+    const char *at = strstr (message, noise[i]);
+    if (at != NULL && (gsize) (at - message) < length)
+      length = (gsize) (at - message);
+  }
+  while (length > 0 && g_ascii_isspace (message[length - 1]))
+    length--;
+  return length;
+}
+
+/* The whole error kept under @id. Returns: (transfer full) (nullable). */
+static GError *
+find_kept (DuckEngine *engine, guint64 id)
+{
+  g_mutex_lock (&engine->error_lock);
+  const DuckKeptError *slot = &engine->errors[id % DUCK_ENGINE_KEPT_ERRORS];
+  GError *kept = slot->id == id && slot->error != NULL ? g_error_copy (slot->error) : NULL;
+  g_mutex_unlock (&engine->error_lock);
+  return kept;
+}
+
 /* An error of ours; @text starts behind MARK. FALSE when it is not one. */
 static gboolean
 set_own_error (DuckEngine *engine, const char *text, GError **error)
 {
   const char *end = strstr (text, "] ");
-  const char *hash = strchr (text, '#');
 
-  if (end == NULL || hash == NULL || hash > end)
+  if (end == NULL)
     return FALSE;
-  guint64 id = g_ascii_strtoull (hash + 1, NULL, 10);
-  g_mutex_lock (&engine->error_lock);
-  const DuckKeptError *slot = &engine->errors[id % DUCK_ENGINE_KEPT_ERRORS];
-  GError *kept = slot->id == id && slot->error != NULL ? g_error_copy (slot->error) : NULL;
-  g_mutex_unlock (&engine->error_lock);
-  if (kept != NULL) {
-    g_propagate_error (error, kept);
-    return TRUE;
+  const char *hash = memchr (text, '#', (gsize) (end - text));
+  if (hash != NULL) {
+    GError *kept = find_kept (engine, g_ascii_strtoull (hash + 1, NULL, 10));
+    if (kept != NULL) {
+      g_propagate_error (error, kept);
+      return TRUE;
+    }
   }
-  g_autofree char *condition = g_strndup (text, (gsize) (hash - text));
+  g_autofree char *condition = g_strndup (text, (gsize) ((hash != NULL ? hash : end) - text));
   SluiceError code;
   if (!base_error_code_from_condition (condition, &code))
     return FALSE;
-  base_error_set (error, code, "%s", end + 2);
+  base_error_set (error, code, "%.*s", (int) MIN (sentence_length (end + 2), G_MAXINT), end + 2);
   return TRUE;
 }
 
@@ -147,32 +183,6 @@ find_file (const char *message)
     at = end;
   }
   return NULL;
-}
-
-/* Where DuckDB's additions for people at its prompt begin: the statement with a caret, hints on its own settings, stack traces. */
-static gsize
-sentence_length (const char *message)
-{
-  static const char *const noise[] = { "\n\nLINE ",
-                                       "\nLINE ",
-                                       "\n\nCandidate",
-                                       "\nCandidates:",
-                                       "\n\nPossible solutions",
-                                       "\nPossible solutions",
-                                       "\n\nStack Trace",
-                                       "\nThis error signals",
-                                       "\nUse ",
-                                       "\n* " };
-  gsize length = strlen (message);
-
-  for (guint i = 0; i < G_N_ELEMENTS (noise); i++) {
-    const char *at = strstr (message, noise[i]);
-    if (at != NULL && (gsize) (at - message) < length)
-      length = (gsize) (at - message);
-  }
-  while (length > 0 && g_ascii_isspace (message[length - 1]))
-    length--;
-  return length;
 }
 
 gboolean

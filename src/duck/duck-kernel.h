@@ -1,7 +1,7 @@
 /* Kernels: scalar functions in C that other rooms register by a table of rows.
  *
  * A kernel gets its arguments as DuckVectors and writes a DuckVector. It runs in several threads at once, on a session's query,
- * and must not call back into the engine. If it fails, the query ends with its error (condition, message and parameters).
+ * and must not call back into the engine. (bind() may open a session of its own.) If it fails, the query ends with its error (condition, message and parameters).
  */
 #pragma once
 

@@ -68,6 +68,9 @@ struct DuckEngine {
   GHashTable *instances;               /* "name type" → SQL name; guarded by kernel_lock */
   GPtrArray *kernel_entries;           /* owns what registered functions point to; guarded by kernel_lock */
 
+  GMutex keep_lock;
+  GPtrArray *kept; /* of Kept, see duck_engine_keep(); guarded by keep_lock */
+
   GMutex lend_lock;
   guint64 last_handle; /* guarded by lend_lock */
   GHashTable *lent;    /* handle → DuckLent; guarded by lend_lock */

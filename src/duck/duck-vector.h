@@ -183,7 +183,8 @@ duck_vector_set_int128 (DuckVector *vector, guint64 row, DuckInt128 value)
 
 /* Makes a row NULL, with everything below it. */
 void duck_vector_set_null (DuckVector *vector, guint64 row);
-/* VARCHAR (must be valid UTF-8: a kernel checks foreign bytes itself) or BLOB. The bytes are copied. */
+/* VARCHAR or BLOB. The bytes are copied. Text that is not UTF-8 silently becomes NULL in DuckDB: a kernel that makes text of
+ * foreign bytes checks them first. */
 void duck_vector_set_string (DuckVector *vector, guint64 row, const char *text, gsize length);
 /* Gives a LIST or MAP row @length new elements and returns the number of the first row of the children to write. Rows must be
  * given in ascending order. Pointers into the children taken before the call are stale after it (children[i].data is not). */

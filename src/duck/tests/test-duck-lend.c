@@ -219,7 +219,8 @@ test_table (void)
     { "SELECT sum(ix)::BIGINT", G_GINT64_CONSTANT (99999) * 50000 },
     { "SELECT count(path)", 66666 },
     { "SELECT (count(*) FILTER (path = 'part-' || ix || '-and-some-more.parquet'))", 66666 },
-    { "SELECT (count(*) FILTER (d = -ix::BIGINT AND typeof(d) = 'DECIMAL(20,2)' AND f * 2 = ix AND day = DATE '1970-01-01' + "
+    { "SELECT (count(*) FILTER (d = -ix::BIGINT AND typeof(d) = 'DECIMAL(20,2)' AND f * 2 = ix AND day = DATE "
+      "'1970-01-01' + "
       "(ix % 1000)::INTEGER))",
       100000 },
     { "SELECT (count(*) FILTER (b))", 50000 },

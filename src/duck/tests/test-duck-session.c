@@ -254,9 +254,11 @@ test_errors (void)
     { "SELEC 1", SLUICE_ERROR_INTERNAL_ERROR, "syntax error at or near \"SELEC\"" },
     { "SELECT * FROM nope", SLUICE_ERROR_INTERNAL_ERROR, NULL },
     { "SELECT error('hello')", SLUICE_ERROR_EXECUTION_ERROR, "hello" },
+    { "SELECT error('SLUICE[DELTA_NOT_NULL_CONSTRAINT_VIOLATED] x is NULL')",
+      SLUICE_ERROR_DELTA_NOT_NULL_CONSTRAINT_VIOLATED, "x is NULL" },
+    { "SELECT error('SLUICE[NO_SUCH_CONDITION] x')", SLUICE_ERROR_EXECUTION_ERROR, NULL },
     /* What a value says is not what the engine says. */
-    { "SELECT error('SLUICE[DIVIDE_BY_ZERO] x')", SLUICE_ERROR_EXECUTION_ERROR, "SLUICE[DIVIDE_BY_ZERO] x" },
-    { "SELECT ('SLUICE[DIVIDE_BY_ZERO#1] ' || i)::INTEGER FROM range(3) t(i)", SLUICE_ERROR_CAST_INVALID_INPUT, NULL },
+    { "SELECT ('SLUICE[DIVIDE_BY_ZERO] ' || i)::INTEGER FROM range(3) t(i)", SLUICE_ERROR_CAST_INVALID_INPUT, NULL },
   };
   g_autoptr (DuckSession) session = open_session ();
 
