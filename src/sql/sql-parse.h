@@ -2,8 +2,8 @@
  *
  * Every function is pure: the same text gives the same tree. Trees live in the caller's arena (sql-build.h).
  *
- * Bounds: text of at most 16 MiB; nesting of expressions, queries and types of at most 1,000 levels; beyond them
- * SLUICE_ERROR_SQL_TOO_LARGE and SLUICE_ERROR_SQL_TOO_DEEP. Any bytes are safe as input.
+ * Bounds: text of at most 16 MiB, 2,000,000 tokens a statement, 200 levels of parentheses and subqueries, trees (long chains of
+ * operators, joins, UNIONs) of at most 2,000 levels; beyond them SLUICE_ERROR_SQL_TOO_LARGE and SLUICE_ERROR_SQL_TOO_DEEP. Any bytes are safe as input.
  *
  * Errors of all: SLUICE_ERROR_PARSE_SYNTAX_ERROR with file, line, column, source line and what was expected;
  * SLUICE_ERROR_PARSE_EMPTY_STATEMENT; SLUICE_ERROR_UNSUPPORTED_FEATURE for a construct that Spark has and this engine has not;

@@ -147,11 +147,9 @@ typedef enum {
 /* One `value unit` of INTERVAL 1 DAY -2 HOURS, or the only one of INTERVAL '1-2' YEAR TO MONTH. */
 typedef struct {
   SqlPosition position;
-  const char
-      *text; /* the number or the inside of the string, a sign in front included: `-` before a string is a `-` first */
-  gboolean quoted; /* stood as a string */
-  gboolean
-      negated; /* a minus sign stood before the string (then not part of @text) or the number (then part of @text) */
+  const char *text; /* the number, or the inside of the string */
+  gboolean quoted;  /* stood as a string */
+  gboolean negated; /* a minus sign stood before it (not part of @text) */
   SqlIntervalUnit unit;
   SqlIntervalUnit to; /* NONE without TO */
 } SqlIntervalPart;
@@ -300,6 +298,7 @@ typedef struct {
 
 struct SqlExpr {
   SqlExprKind kind;
+  guint depth; /* levels of the tree from here down, 1 for a leaf; bounded, so that recursion over a tree is safe */
   SqlPosition position; /* of the whole expression, without parentheses around it */
   SqlPosition at;       /* where an error is best shown: the operator, the function's name, else = position */
   union {
@@ -523,6 +522,7 @@ typedef struct {
 
 struct SqlBody {
   SqlBodyKind kind;
+  guint depth; /* as in SqlExpr, queries and expressions inside counted */
   SqlPosition position;
   union {
     SqlSelect select;
@@ -549,6 +549,7 @@ struct SqlBody {
 
 struct SqlQuery {
   SqlPosition position;
+  guint depth; /* as in SqlBody */
   SqlCte *ctes;
   guint n_ctes;
   SqlBody *body;
@@ -622,6 +623,7 @@ typedef enum { SQL_SAMPLE_PERCENT, SQL_SAMPLE_ROWS, SQL_SAMPLE_BUCKET } SqlSampl
 
 struct SqlRelation {
   SqlRelationKind kind;
+  guint depth; /* as in SqlBody */
   SqlPosition position;
   const SqlIdent *alias;       /* (nullable); for LATERAL_VIEW the name of its table */
   SqlIdentList column_aliases; /* t(a, b); for LATERAL_VIEW the names after AS */
@@ -730,7 +732,7 @@ typedef struct {
   const char *comment;            /* (nullable) */
   SqlConstraint *constraints;
   guint n_constraints;
-  const char *mask;   /* (nullable): the text of a MASK clause; no engine runs it silently without */
+  const char *mask;   /* (nullable): the text of a MASK clause, to be refused or applied */
   SqlPlaceKind place; /* ALTER TABLE ADD COLUMN … FIRST | AFTER c */
   SqlIdent place_after;
 } SqlColumn;
