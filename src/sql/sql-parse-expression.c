@@ -581,6 +581,7 @@ fix_unit (SqlParser *parser, SqlCall *call)
       unit->u.literal =
           (SqlLiteral){ .kind = SQL_LITERAL_STRING, .text = unit_names[i], .length = strlen (unit_names[i]) };
       call->form = SQL_CALL_UNIT;
+      break;
     }
   }
   return TRUE;
