@@ -38,6 +38,9 @@ json_t *relation_kernel_spec (const DuckKernelBind *bind, guint arg, GError **er
 gboolean relation_kernel_spec_zone (RelationKernels *kernels, const json_t *spec, const RelationZone **zone,
                                     GError **error);
 
+/* A cache of zones that reads them from @engine, which must outlive it. Returns: (transfer full). */
+RelationZones *relation_kernels_new_zones (DuckEngine *engine);
+
 /* ---- values as text ---- */
 
 /* CAST(value AS STRING): `[1, null]`, `{a -> 1}`, `{1, x}`. A NULL at the top gives `null`. @zone: (nullable) when the type

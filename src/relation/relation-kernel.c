@@ -110,6 +110,12 @@ load_zone (gpointer data, const char *region, GArray **transitions, GError **err
   return TRUE;
 }
 
+RelationZones *
+relation_kernels_new_zones (DuckEngine *engine)
+{
+  return relation_zones_new (load_zone, engine);
+}
+
 gboolean
 relation_kernels_register (DuckEngine *engine, GError **error)
 {

@@ -105,12 +105,12 @@ gboolean session_result_next (SluiceResult *result, gboolean *has_row, GError **
 
 /* The current row. */
 gboolean session_result_is_null (SluiceResult *result, guint column);
-/* As CAST(value AS STRING) says; nothing is appended for NULL. */
-void session_result_append_text (SluiceResult *result, guint column, GString *out);
+/* As CAST(value AS STRING) says, but BINARY as `[31 0A]`; nothing is appended for NULL. Errors of these: a malformed VARIANT, a time zone. */
+gboolean session_result_append_text (SluiceResult *result, guint column, GString *out, GError **error);
 /* As golden/sql renders values: numbers as JSON numbers, decimals as strings, timestamps with Z … */
-void session_result_append_json (SluiceResult *result, guint column, GString *out);
+gboolean session_result_append_json (SluiceResult *result, guint column, GString *out, GError **error);
 /* The whole row: an object, or a list of [name, value] when names repeat. */
-void session_result_append_json_row (SluiceResult *result, GString *out);
+gboolean session_result_append_json_row (SluiceResult *result, GString *out, GError **error);
 
 /* Arrow C data interface, instead of session_result_next(). */
 gboolean session_result_arrow_schema (SluiceResult *result, struct ArrowSchema *schema, GError **error);
