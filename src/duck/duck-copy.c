@@ -26,6 +26,9 @@ file_free (gpointer data)
 
   g_free (file->file_name);
   g_clear_pointer (&file->columns, g_ptr_array_unref);
+  for (guint i = 0; i < file->n_partition_values; i++)
+    g_free (file->partition_values[i]);
+  g_free (file->partition_values);
   g_free (file);
 }
 
@@ -108,7 +111,11 @@ read_stats (char **path, const DuckVector *names, const DuckVector *values, Duck
   for (guint64 i = 0; i < entry.length; i++) {
     g_autofree char *name = duck_vector_dup_string (names, entry.offset + i);
     g_autofree char *value = duck_vector_dup_string (values, entry.offset + i);
+    gsize length = 0;
     if (name == NULL || value == NULL)
+      continue;
+    (void) duck_vector_string (values, entry.offset + i, &length); /* only its length */
+    if (strlen (value) != length)
       continue;
     if (g_str_equal (name, "min"))
       stats->min = g_steal_pointer (&value);
@@ -148,7 +155,7 @@ read_columns (const DuckVector *column, guint row)
 
 /* The columns of RETURN_STATS that are read, by name. */
 typedef struct {
-  int file_name, n_rows, file_bytes, footer_bytes, columns;
+  int file_name, n_rows, file_bytes, footer_bytes, columns, partitions;
 } StatsColumns;
 
 static int
@@ -169,6 +176,7 @@ find_columns (const DuckResult *result, StatsColumns *at, GError **error)
   at->file_bytes = find_column (result, "file_size_bytes");
   at->footer_bytes = find_column (result, "footer_size_bytes");
   at->columns = find_column (result, "column_statistics");
+  at->partitions = find_column (result, "partition_keys");
   if (at->file_name >= 0 && at->n_rows >= 0 && at->file_bytes >= 0 && at->footer_bytes >= 0 && at->columns >= 0 &&
       g_str_equal (duck_type_name (duck_result_column_type (result, (guint) at->columns)),
                    "MAP(VARCHAR, MAP(VARCHAR, VARCHAR))"))
@@ -182,8 +190,27 @@ read_number (const DuckVector *vector, guint row)
   return duck_vector_is_null (vector, row) ? -1 : duck_vector_int64 (vector, row);
 }
 
+/* The values of the partition columns, from a map of names to texts. */
+static gboolean
+read_partitions (DuckCopyFile *file, const DuckVector *column, guint row, const char *const *names, GError **error)
+{
+  file->n_partition_values = g_strv_length ((char **) names);
+  file->partition_values = g_new0 (char *, file->n_partition_values + 1);
+  if (column->kind != DUCK_KIND_MAP || duck_vector_is_null (column, row))
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "DuckDB's COPY does not report partition values");
+  DuckListEntry entry = duck_vector_list (column, row);
+  for (guint64 i = entry.offset; i < entry.offset + entry.length; i++) {
+    g_autofree char *name = duck_vector_dup_string (&column->children[0], i);
+    for (guint k = 0; name != NULL && k < file->n_partition_values; k++) {
+      if (g_str_equal (names[k], name))
+        file->partition_values[k] = duck_vector_dup_string (&column->children[1], i);
+    }
+  }
+  return TRUE;
+}
+
 static GPtrArray *
-read_files (DuckResult *result, GError **error)
+read_files (DuckResult *result, const char *const *partition_by, gboolean keep_empty, GError **error)
 {
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (file_free);
   const DuckChunk *chunk;
@@ -203,9 +230,23 @@ read_files (DuckResult *result, GError **error)
       file->file_bytes = read_number (&chunk->columns[at.file_bytes], row);
       file->footer_bytes = read_number (&chunk->columns[at.footer_bytes], row);
       file->columns = read_columns (&chunk->columns[at.columns], row);
-      g_ptr_array_add (files, file);
+      if (partition_by != NULL && at.partitions >= 0 &&
+          !read_partitions (file, &chunk->columns[at.partitions], row, partition_by, error)) {
+        file_free (file);
+        return NULL;
+      }
+      if (file->n_rows != 0 || keep_empty)
+        g_ptr_array_add (files, file);
+      else
+        file_free (file);
     }
   }
+}
+
+static gboolean
+is_directory (const DuckCopyOptions *options)
+{
+  return options->file_size_bytes > 0 || options->row_groups_per_file > 0 || options->partition_by != NULL;
 }
 
 static char *
@@ -222,11 +263,21 @@ copy_text (const char *select, const char *path, const DuckCopyOptions *options)
     g_string_append_printf (sql, ", FIELD_IDS %s", options->field_ids);
   if (options->row_group_rows > 0)
     g_string_append_printf (sql, ", ROW_GROUP_SIZE %" G_GINT64_FORMAT, options->row_group_rows);
-  if (options->file_size_bytes > 0) {
+  if (options->partition_by != NULL) {
+    g_string_append (sql, ", OVERWRITE_OR_IGNORE true, WRITE_PARTITION_COLUMNS false, PARTITION_BY (");
+    for (guint i = 0; options->partition_by[i] != NULL; i++) {
+      g_string_append (sql, i > 0 ? ", " : "");
+      base_text_append_sql_identifier (sql, options->partition_by[i]);
+    }
+    g_string_append_c (sql, ')');
+  } else if (is_directory (options)) {
     const char *prefix = options->file_prefix != NULL ? options->file_prefix : "part-";
     g_autofree char *pattern = g_strconcat (prefix, "{i}", NULL);
-    g_string_append_printf (sql, ", FILE_SIZE_BYTES %" G_GINT64_FORMAT ", OVERWRITE_OR_IGNORE true, FILENAME_PATTERN ",
-                            options->file_size_bytes);
+    if (options->file_size_bytes > 0)
+      g_string_append_printf (sql, ", FILE_SIZE_BYTES %" G_GINT64_FORMAT, options->file_size_bytes);
+    else
+      g_string_append_printf (sql, ", ROW_GROUPS_PER_FILE %" G_GINT64_FORMAT, options->row_groups_per_file);
+    g_string_append (sql, ", OVERWRITE_OR_IGNORE true, FILENAME_PATTERN ");
     base_text_append_sql_literal (sql, pattern);
   } else {
     g_string_append (sql, ", USE_TMP_FILE false"); /* @path is a scratch name already */
@@ -240,8 +291,10 @@ duck_session_copy_parquet (DuckSession *session, const char *select, const char 
                            BaseCancel *cancel, GError **error)
 {
   static const DuckCopyOptions defaults = { 0 };
-  g_autofree char *sql = copy_text (select, path, options != NULL ? options : &defaults);
-  g_autoptr (DuckResult) result = duck_session_query_materialized (session, sql, cancel, error);
 
-  return result != NULL ? read_files (result, error) : NULL;
+  if (options == NULL)
+    options = &defaults;
+  g_autofree char *sql = copy_text (select, path, options);
+  g_autoptr (DuckResult) result = duck_session_query_materialized (session, sql, cancel, error);
+  return result != NULL ? read_files (result, options->partition_by, !is_directory (options), error) : NULL;
 }

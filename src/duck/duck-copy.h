@@ -12,17 +12,22 @@ typedef struct {
   const char *compression; /* (nullable): "snappy" (default), "zstd", "uncompressed" … */
   const char *field_ids;   /* (nullable): text of FIELD_IDS, `{"a": 1, "s": {__duckdb_field_id: 2, "x": 3}}` */
   gint64 row_group_rows;   /* 0 = DuckDB's default (122,880) */
-  gint64
-      file_size_bytes; /* > 0: @path is a directory that exists; files of about this size, `<path>/<prefix>N.parquet` */
-  const char *file_prefix; /* (nullable): with file_size_bytes; default "part-" */
+  /* Several files: @path is then a directory that exists. At most one of the three; files without rows are not reported. */
+  gint64 file_size_bytes;     /* > 0: files of about this size, `<path>/<prefix>N.parquet` */
+  gint64 row_groups_per_file; /* > 0: files of so many row groups, the same names */
+  const char *const
+      *partition_by;       /* (nullable): NULL-terminated columns of @select, all VARCHAR: one file or more for every
+                                    * combination of their values, which are not written */
+  const char *file_prefix; /* (nullable): of the first two; default "part-" */
 } DuckCopyOptions;
 
 /* Statistics of one leaf column. What DuckDB did not report is NULL or -1. The texts are DuckDB's: BOOLEAN 0 or 1, BLOB as hex,
  * TIMESTAMP `2020-01-02 03:04:05.678901`, TIMESTAMP_TZ the same in UTC with `+00`. Values of long strings are not reported; of a
  * leaf inside a list the counts are of elements and not to be relied on. */
 typedef struct {
-  char **path;         /* names from the top: {"s", "a"}; `element` for a list's element, `key`, `value` for a map's */
-  char *min, *max;     /* (nullable): DuckDB's text of the value; not set for a column of only NULLs or of NaN only */
+  char **path;     /* names from the top: {"s", "a"}; `element` for a list's element, `key`, `value` for a map's */
+  char *min, *max; /* (nullable): DuckDB's text of the value; not set for a column of only NULLs or of NaN only, nor for
+                        * a value with a NUL inside */
   gint64 null_count;   /* -1 = unknown */
   gint64 n_values;     /* NULLs included; -1 = unknown */
   gint64 column_bytes; /* compressed; -1 = unknown */
@@ -34,7 +39,9 @@ typedef struct {
   gint64 n_rows;
   gint64 file_bytes;
   gint64 footer_bytes;
-  GPtrArray *columns; /* (element-type DuckColumnStats), sorted by path */
+  GPtrArray *columns;      /* (element-type DuckColumnStats), sorted by path */
+  char **partition_values; /* (nullable): one per partition_by, in that order; NULL for SQL NULL */
+  guint n_partition_values;
 } DuckCopyFile;
 
 /* (nullable): the statistics of the leaf at @path (NULL-terminated names). */
@@ -43,10 +50,10 @@ const DuckColumnStats *duck_copy_file_column (const DuckCopyFile *file, const ch
 /**
  * duck_session_copy_parquet:
  * @select: one SELECT; its column names become the file's
- * @path: local path of the file (replaced if it exists), or of the directory with file_size_bytes
+ * @path: local path of the file (replaced if it exists), or of the directory
  * @options: (nullable)
  *
- * A file is written even for no rows (not with file_size_bytes: then there may be none).
+ * A file is written even for no rows (not into a directory: then there may be none).
  *
  * Errors: as duck_session_query(); IO_ERROR, STORAGE_FULL. A half-written file may be left at @path.
  * Returns: (transfer full) (element-type DuckCopyFile): the files; g_ptr_array_unref() frees all.

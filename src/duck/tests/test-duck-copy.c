@@ -172,6 +172,64 @@ test_several_files (void)
 
 /* The footer of a file that was replaced at once under the same name is not the old one's. */
 static void
+test_partitions (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *sub = path_of ("by");
+  const char *const by[] = { "k 0", "k1", NULL };
+  DuckCopyOptions options = { .partition_by = by };
+  guint n_seen = 0;
+
+  g_assert_cmpint (g_mkdir (sub, 0777), ==, 0);
+  g_autoptr (GPtrArray) files =
+      duck_session_copy_parquet (session,
+                                 "SELECT range AS a, CASE WHEN range < 2 THEN NULL ELSE 'x/y=' || (range % 2) END AS "
+                                 "\"k 0\", 'z' AS k1 FROM range(6)",
+                                 sub, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (files->len, ==, 3);
+  for (guint i = 0; i < files->len; i++) {
+    const DuckCopyFile *file = g_ptr_array_index (files, i);
+    g_assert_cmpuint (file->n_partition_values, ==, 2);
+    g_assert_cmpstr (file->partition_values[1], ==, "z");
+    if (file->partition_values[0] == NULL)
+      n_seen |= 1;
+    else
+      n_seen |= g_str_equal (file->partition_values[0], "x/y=0") ? 2 : 4;
+    g_assert_cmpint (file->n_rows, ==, 2);
+    g_assert_null (stats_of (file, "k1"));
+  }
+  g_assert_cmpuint (n_seen, ==, 7);
+  g_autofree char *remove = g_strdup_printf ("rm -r '%s'", sub);
+  g_assert_true (g_spawn_command_line_sync (remove, NULL, NULL, NULL, NULL));
+}
+
+static void
+test_row_groups_per_file (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *sub = path_of ("groups");
+  DuckCopyOptions options = { .row_groups_per_file = 1 };
+  static const struct {
+    const char *select;
+    guint n_files;
+  } cases[] = {
+    { "SELECT range AS a FROM range(0)", 0 },
+    { "SELECT range AS a FROM range(10)", 1 },
+    { "SELECT range AS a FROM range(300000)", 3 },
+  };
+
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    g_assert_cmpint (g_mkdir (sub, 0777), ==, 0);
+    g_autoptr (GPtrArray) files = duck_session_copy_parquet (session, cases[c].select, sub, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (files->len, ==, cases[c].n_files);
+    g_autofree char *remove = g_strdup_printf ("rm -r '%s'", sub);
+    g_assert_true (g_spawn_command_line_sync (remove, NULL, NULL, NULL, NULL));
+  }
+}
+
+static void
 test_replaced_file (void)
 {
   g_autoptr (GError) error = NULL;
@@ -203,6 +261,8 @@ main (int argc, char **argv)
   g_test_add_func ("/duck/copy/options", test_options);
   g_test_add_func ("/duck/copy/no-rows", test_no_rows);
   g_test_add_func ("/duck/copy/several-files", test_several_files);
+  g_test_add_func ("/duck/copy/partitions", test_partitions);
+  g_test_add_func ("/duck/copy/row-groups-per-file", test_row_groups_per_file);
   g_test_add_func ("/duck/copy/replaced-file", test_replaced_file);
   int status = g_test_run ();
   (void) g_rmdir (dir);
