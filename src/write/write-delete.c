@@ -1,0 +1,384 @@
+/* Deleting rows: (file, position) pairs into deletion vectors, or into rewritten files.
+ *
+ * 1. A batch keeps one set per touched file: the file's own vector joined with what this batch deletes. So rows given twice, or in
+ *    several calls, count once.
+ * 2. Nothing is written before the commit. Then each touched file is (a) removed, when no row is left, (b) given its new vector,
+ *    or (c) read once more and its living rows written to new files with their row ids, row commit versions and hidden columns,
+ *    when the table does not use vectors or does not know how many rows the file has.
+ * 3. Small vectors stand in the log itself, the others share one file.
+ */
+#include "base-error.h"
+#include "base-text.h"
+#include "delta-vector.h"
+#include "duck-result.h"
+#include "write-private.h"
+
+/* Encoded size up to which a vector stands in the log: fewer files and fsyncs against longer commits and checkpoints. */
+#define INLINE_MAX_BYTES 1024
+
+void
+write_deletion_free (WriteDeletion *deletion)
+{
+  delta_file_unref (deletion->file);
+  delta_vector_unref (deletion->dead);
+  g_free (deletion);
+}
+
+static gboolean
+refuse_append_only (WriteBatch *batch, GError **error)
+{
+  DeltaMetadata *metadata = write_layout_metadata (batch->layout);
+  if (!delta_metadata_append_only (metadata))
+    return TRUE;
+  const char *name = delta_metadata_name (metadata);
+  return base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_MODIFY_APPEND_ONLY,
+                         "This table is configured to only allow appends. If you would like to permit updates or "
+                         "deletes, use 'ALTER TABLE %s SET TBLPROPERTIES (delta.appendOnly=false)'.",
+                         name != NULL ? name : delta_table_location (batch->table));
+}
+
+/* The deletion of @file, made when it is touched first. */
+static WriteDeletion *
+find_deletion (WriteBatch *batch, DeltaFile *file, GError **error)
+{
+  WriteDeletion *deletion = g_hash_table_lookup (batch->deletions, delta_file_path (file));
+  if (deletion != NULL)
+    return deletion;
+  g_autoptr (DeltaVector) old = delta_vector_load (batch->table, delta_file_vector (file), error);
+  if (old == NULL)
+    return NULL;
+  deletion = g_new0 (WriteDeletion, 1);
+  deletion->file = delta_file_ref (file);
+  deletion->dead = delta_vector_copy (old);
+  g_hash_table_insert (batch->deletions, (gpointer) delta_file_path (deletion->file), deletion);
+  return deletion;
+}
+
+/* Adds the rows collected for one file. */
+static gboolean
+flush_rows (WriteBatch *batch, DeltaFile *file, GArray *rows, guint64 *n_new, GError **error)
+{
+  if (rows->len == 0)
+    return TRUE;
+  WriteDeletion *deletion = find_deletion (batch, file, error);
+  if (deletion == NULL)
+    return FALSE;
+  gint64 n_records = delta_file_n_records (file);
+  guint64 before = delta_vector_cardinality (deletion->dead);
+  for (guint i = 0; i < rows->len && n_records >= 0; i++) {
+    if (g_array_index (rows, guint64, i) >= (guint64) n_records)
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
+                             "Row %" G_GUINT64_FORMAT " is to be deleted from %s, which has %" G_GINT64_FORMAT " rows.",
+                             g_array_index (rows, guint64, i), delta_file_path (file), n_records);
+  }
+  delta_vector_add_many (deletion->dead, (const guint64 *) (gpointer) rows->data, rows->len);
+  guint64 added = delta_vector_cardinality (deletion->dead) - before;
+  deletion->n_new += added;
+  *n_new += added;
+  g_array_set_size (rows, 0);
+  return TRUE;
+}
+
+static gboolean
+take_chunk (WriteBatch *batch, DeltaScan *scan, const DuckChunk *chunk, const guint columns[2], gint64 *current,
+            GArray *rows, guint64 *n_new, GError **error)
+{
+  const DuckVector *files = &chunk->columns[columns[0]];
+  const DuckVector *numbers = &chunk->columns[columns[1]];
+  for (guint i = 0; i < chunk->n_rows; i++) {
+    if (duck_vector_is_null (files, i) || duck_vector_is_null (numbers, i))
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "A row to be deleted has no position.");
+    gint64 index = duck_vector_int64 (files, i);
+    gint64 number = duck_vector_int64 (numbers, i);
+    if (number < 0 || delta_scan_file (scan, index) == NULL)
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
+                             "A row to be deleted has a position that the scan lacks.");
+    if (index != *current && *current >= 0 && !flush_rows (batch, delta_scan_file (scan, *current), rows, n_new, error))
+      return FALSE;
+    *current = index;
+    guint64 row = (guint64) number;
+    g_array_append_val (rows, row);
+  }
+  return TRUE;
+}
+
+gboolean
+write_batch_delete (WriteBatch *batch, DeltaScan *scan, const char *sql, guint64 *n_rows, GError **error)
+{
+  g_autofree char *ordered = g_strdup_printf ("SELECT file_index, row_number FROM (%s) ORDER BY file_index", sql);
+  g_autoptr (DuckResult) result = duck_session_query (batch->session, ordered, batch->cancel, error);
+  if (result == NULL)
+    return FALSE;
+  const guint columns[2] = { 0, 1 };
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (guint64));
+  gint64 current = -1;
+  guint64 n_new = 0;
+  for (;;) {
+    const DuckChunk *chunk = NULL;
+    if (!duck_result_next (result, &chunk, error))
+      return FALSE;
+    if (chunk == NULL)
+      break;
+    if (!take_chunk (batch, scan, chunk, columns, &current, rows, &n_new, error))
+      return FALSE;
+  }
+  if (current >= 0 && !flush_rows (batch, delta_scan_file (scan, current), rows, &n_new, error))
+    return FALSE;
+  if (n_new > 0 && !refuse_append_only (batch, error))
+    return FALSE;
+  batch->counters.n_rows_deleted += n_new;
+  if (n_rows != NULL)
+    *n_rows = n_new;
+  return TRUE;
+}
+
+gboolean
+write_batch_remove_all (WriteBatch *batch, gint64 *n_rows, GError **error)
+{
+  guint n_files = batch->snapshot != NULL ? delta_snapshot_n_files (batch->snapshot) : 0;
+  if (n_files > 0 && !refuse_append_only (batch, error))
+    return FALSE;
+  for (guint i = 0; i < n_files; i++) {
+    if (!delta_transaction_remove (batch->transaction, delta_snapshot_file (batch->snapshot, i), TRUE, error))
+      return FALSE;
+  }
+  batch->removes_all = TRUE;
+  batch->counters.n_files_removed += n_files;
+  gint64 n_live = n_files > 0 ? delta_snapshot_n_rows (batch->snapshot) : 0;
+  if (n_live > 0)
+    batch->counters.n_rows_deleted += (guint64) n_live;
+  if (n_rows != NULL)
+    *n_rows = n_live;
+  return TRUE;
+}
+
+/* ---- at commit ---- */
+
+/* Puts the property and the feature into the commit when the table has not got them. */
+static void
+need_vectors (WriteBatch *batch)
+{
+  DeltaMetadata *metadata = write_layout_metadata (batch->layout);
+  if (!delta_metadata_deletion_vectors (metadata)) {
+    g_autoptr (DeltaMetadata) changed = delta_metadata_with_property (metadata, "delta.enableDeletionVectors", "true");
+    delta_transaction_set_metadata (batch->transaction, changed);
+  }
+  delta_transaction_require_feature (batch->transaction, "deletionVectors");
+}
+
+static gboolean
+apply_vectors (WriteBatch *batch, GPtrArray *deletions, GError **error)
+{
+  if (deletions->len == 0)
+    return TRUE;
+  need_vectors (batch);
+  g_autoptr (GPtrArray) large = g_ptr_array_new ();
+  g_autoptr (GPtrArray) descriptors = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_vector_descriptor_free);
+  for (guint i = 0; i < deletions->len; i++) {
+    WriteDeletion *deletion = g_ptr_array_index (deletions, i);
+    g_autoptr (GBytes) encoded = delta_vector_encode (deletion->dead);
+    gboolean small = g_bytes_get_size (encoded) <= INLINE_MAX_BYTES;
+    batch->counters.bytes_vectors += g_bytes_get_size (encoded);
+    g_ptr_array_add (descriptors, small ? delta_vector_inline (deletion->dead) : NULL);
+    if (!small)
+      g_ptr_array_add (large, deletion->dead);
+  }
+  g_autoptr (GPtrArray) written = NULL;
+  if (large->len > 0) {
+    if (!delta_vector_write (batch->table, (DeltaVector *const *) large->pdata, large->len, &written, error))
+      return FALSE;
+    char *key = delta_vector_descriptor_file (g_ptr_array_index (written, 0));
+    if (key != NULL)
+      g_ptr_array_add (batch->published, key);
+  }
+  for (guint i = 0, next = 0; i < deletions->len; i++) {
+    WriteDeletion *deletion = g_ptr_array_index (deletions, i);
+    const DeltaVectorDescriptor *descriptor = g_ptr_array_index (descriptors, i);
+    if (descriptor == NULL)
+      descriptor = g_ptr_array_index (written, next++);
+    if (!delta_transaction_update_vector (batch->transaction, deletion->file, descriptor, TRUE, error))
+      return FALSE;
+    batch->counters.n_vectors_added++;
+  }
+  return TRUE;
+}
+
+/* A path as a glob that means only itself. */
+static char *
+glob_of (const char *path)
+{
+  g_autoptr (GString) glob = g_string_new (NULL);
+  for (const char *at = path; *at != '\0'; at++) {
+    if (*at == '*' || *at == '?' || *at == '[')
+      g_string_append_printf (glob, "[%c]", *at);
+    else
+      g_string_append_c (glob, *at);
+  }
+  return g_string_free (g_steal_pointer (&glob), FALSE);
+}
+
+/* Hidden columns that the files of @deletions may have: those of the options, and those that the table's domains name, whose types
+ * are in the files. Returns: (transfer full) (element-type WriteHidden). */
+static GArray *
+hidden_columns (WriteBatch *batch, GPtrArray *deletions, GError **error)
+{
+  g_autoptr (GArray) hidden = g_array_new (FALSE, FALSE, sizeof (WriteHidden));
+  for (guint i = 0; i < batch->hidden->len; i++) {
+    const WriteHidden *given = &g_array_index (batch->hidden, WriteHidden, i);
+    WriteHidden copy = { g_strdup (given->name), base_type_ref (given->type) };
+    g_array_append_val (hidden, copy);
+  }
+  g_auto (GStrv) names = delta_snapshot_hidden_columns (batch->snapshot);
+  for (char **name = names; *name != NULL; name++) {
+    gboolean known = FALSE;
+    for (guint i = 0; i < hidden->len && !known; i++)
+      known = g_str_equal (g_array_index (hidden, WriteHidden, i).name, *name);
+    for (guint i = 0; i < deletions->len && !known; i++) {
+      WriteDeletion *deletion = g_ptr_array_index (deletions, i);
+      g_autofree char *path = delta_table_file_path (batch->table, deletion->file, error);
+      if (path == NULL)
+        return NULL;
+      g_autoptr (GString) sql = g_string_new ("SELECT * FROM read_parquet(");
+      g_autofree char *glob = glob_of (path);
+      base_text_append_sql_literal (sql, glob);
+      g_string_append (sql, ", hive_partitioning=false)");
+      g_autoptr (GPtrArray) columns = duck_session_describe (batch->session, sql->str, error);
+      if (columns == NULL)
+        return NULL;
+      for (guint k = 0; k < columns->len && !known; k++) {
+        const DuckColumn *column = g_ptr_array_index (columns, k);
+        if (!g_str_equal (column->name, *name))
+          continue;
+        BaseType *type = duck_type_to_base (column->type, error);
+        if (type == NULL)
+          return NULL;
+        WriteHidden found = { g_strdup (*name), type };
+        g_array_append_val (hidden, found);
+        known = TRUE;
+      }
+    }
+  }
+  return g_steal_pointer (&hidden);
+}
+
+static void
+hidden_free (GArray *hidden)
+{
+  for (guint i = 0; hidden != NULL && i < hidden->len; i++) {
+    g_free (g_array_index (hidden, WriteHidden, i).name);
+    base_type_unref (g_array_index (hidden, WriteHidden, i).type);
+  }
+  if (hidden != NULL)
+    g_array_unref (hidden);
+}
+
+/* The living rows of the touched files, with everything that must travel with them.
+ *
+ * Columns that the new schema has and the old one lacks are NULL: the scan reads them under the new metadata. */
+static DeltaScan *
+scan_survivors (WriteBatch *batch, GPtrArray *deletions, GArray *hidden, GError **error)
+{
+  BaseType *schema = write_batch_schema (batch);
+  guint n_columns = base_type_n_fields (schema);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, MAX (n_columns, 1));
+  for (guint i = 0; i < n_columns; i++) {
+    g_ptr_array_add (names, g_strdup_printf ("c%u", i));
+    columns[i] = (DeltaScanColumn){ i, g_ptr_array_index (names, names->len - 1) };
+  }
+  g_autofree DeltaScanHidden *extra = g_new0 (DeltaScanHidden, MAX (hidden->len, 1));
+  for (guint i = 0; i < hidden->len; i++) {
+    const WriteHidden *column = &g_array_index (hidden, WriteHidden, i);
+    g_ptr_array_add (names, g_strdup_printf ("h%u", i));
+    extra[i] = (DeltaScanHidden){ column->name, column->type, g_ptr_array_index (names, names->len - 1) };
+  }
+  g_autofree DeltaScanInput *inputs = g_new0 (DeltaScanInput, deletions->len);
+  for (guint i = 0; i < deletions->len; i++) {
+    WriteDeletion *deletion = g_ptr_array_index (deletions, i);
+    inputs[i] = (DeltaScanInput){ .file = deletion->file, .rows = DELTA_SCAN_EXCEPT, .vector = deletion->dead };
+  }
+  gboolean tracks = write_batch_tracks_rows (batch);
+  DeltaScanRequest request = {
+    .columns = columns,
+    .n_columns = n_columns,
+    .hidden = extra,
+    .n_hidden = hidden->len,
+    .row_id_name = tracks ? "row_id" : NULL,
+    .row_commit_version_name = tracks ? "row_commit_version" : NULL,
+    .inputs = inputs,
+    .n_inputs = deletions->len,
+    .explicit_inputs = TRUE,
+    .metadata = write_layout_metadata (batch->layout),
+  };
+  return delta_scan_new (batch->snapshot, &request, batch->cancel, error);
+}
+
+static gboolean
+apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
+{
+  if (deletions->len == 0)
+    return TRUE;
+  GArray *hidden = hidden_columns (batch, deletions, error);
+  if (hidden == NULL)
+    return FALSE;
+  g_autoptr (DeltaScan) scan = scan_survivors (batch, deletions, hidden, error);
+  GArray *own = batch->hidden;
+  batch->hidden = hidden;
+  WriteStage stage = {
+    .kind = WRITE_FILE_DATA,
+    .select = scan != NULL ? delta_scan_sql (scan) : NULL,
+    .flags =
+        WRITE_ROWS_CHECKED | (write_batch_tracks_rows (batch) ? WRITE_ROWS_ROW_ID | WRITE_ROWS_ROW_COMMIT_VERSION : 0),
+  };
+  guint64 n_copied = 0;
+  gboolean ok = scan != NULL && write_stage_run (batch, &stage, &n_copied, error);
+  batch->hidden = own;
+  hidden_free (hidden);
+  if (!ok)
+    return FALSE;
+  batch->counters.n_rows_copied += n_copied;
+  for (guint i = 0; i < deletions->len; i++) {
+    WriteDeletion *deletion = g_ptr_array_index (deletions, i);
+    if (!delta_transaction_remove (batch->transaction, deletion->file, TRUE, error))
+      return FALSE;
+    batch->counters.n_files_removed++;
+  }
+  return TRUE;
+}
+
+static int
+compare_paths (gconstpointer a, gconstpointer b)
+{
+  return g_strcmp0 (delta_file_path ((*(WriteDeletion *const *) a)->file),
+                    delta_file_path ((*(WriteDeletion *const *) b)->file));
+}
+
+gboolean
+write_deletions_apply (WriteBatch *batch, GError **error)
+{
+  g_autoptr (GPtrArray) touched = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer value;
+  g_hash_table_iter_init (&iter, batch->deletions);
+  while (g_hash_table_iter_next (&iter, NULL, &value)) {
+    if (((WriteDeletion *) value)->n_new > 0)
+      g_ptr_array_add (touched, value);
+  }
+  g_ptr_array_sort (touched, compare_paths);
+
+  g_autoptr (GPtrArray) vectors = g_ptr_array_new ();
+  g_autoptr (GPtrArray) rewrites = g_ptr_array_new ();
+  for (guint i = 0; i < touched->len && !batch->removes_all; i++) {
+    WriteDeletion *deletion = g_ptr_array_index (touched, i);
+    gint64 n_records = delta_file_n_records (deletion->file);
+    delta_transaction_read_file (batch->transaction, deletion->file);
+    if (n_records >= 0 && delta_vector_cardinality (deletion->dead) >= (guint64) n_records) {
+      if (!delta_transaction_remove (batch->transaction, deletion->file, TRUE, error))
+        return FALSE;
+      batch->counters.n_files_removed++;
+    } else {
+      g_ptr_array_add (write_batch_uses_vectors (batch) && n_records >= 0 ? vectors : rewrites, deletion);
+    }
+  }
+  return apply_vectors (batch, vectors, error) && apply_rewrites (batch, rewrites, error);
+}

@@ -1,0 +1,84 @@
+/* The inside of a batch, shared by the files of this room: write-batch.c (life, commit), write-stage.c (files),
+ * write-delete.c (vectors and rewrites), write-constraint.c (checks). */
+#pragma once
+
+#include "write-batch.h"
+#include "write-layout.h"
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum {
+  WRITE_FILE_DATA,   /* an `add` */
+  WRITE_FILE_CHANGE, /* a `cdc` */
+  WRITE_FILE_SIDE,   /* named by a domain only */
+} WriteFileKind;
+
+/* One file on its way: scratch → key. */
+typedef struct {
+  WriteFileKind kind;
+  char *scratch; /* local path; NULL once published */
+  char *key;
+  DeltaFile *file;        /* (nullable): the action's; NULL for side files */
+  gboolean names_changes; /* a data file that also is its own change file */
+} WriteStagedFile;
+
+/* Rows of one file that die in this batch. */
+typedef struct {
+  DeltaFile *file;
+  DeltaVector *dead; /* of the file's own vector and this batch */
+  guint64 n_new;
+} WriteDeletion;
+
+typedef struct {
+  char *name;
+  BaseType *type;
+} WriteHidden;
+
+struct WriteBatch {
+  DeltaTable *table;
+  DeltaSnapshot *snapshot; /* (nullable) */
+  DuckSession *session;
+  DeltaTransaction *transaction;
+  WriteLayout *layout; /* (nullable) until there is metadata */
+  BaseCancel *cancel;
+  BaseClock clock;
+  const RelationContext *context;
+  GArray *hidden; /* WriteHidden */
+  guint64 n_rows_per_file;
+
+  GPtrArray *staged;      /* WriteStagedFile */
+  GPtrArray *directories; /* char *: scratch directories to remove in the end */
+  GPtrArray *published;   /* char *: keys that exist and are named by no commit yet */
+  GHashTable *deletions;  /* DeltaFile path → WriteDeletion */
+  gboolean removes_all;
+  gboolean has_metadata;
+  gboolean is_spent; /* committed, or not known not to be */
+  WriteCounters counters;
+};
+
+const char *write_batch_codec (WriteBatch *batch);
+
+/* write-stage.c */
+typedef struct {
+  WriteFileKind kind;
+  const char *select; /* columns c…, h…, row_id, row_commit_version, _change_type as the flags say */
+  WriteRowsFlags flags;
+} WriteStage;
+/* Runs the text into Parquet files and adds them to batch->staged. @n_rows: (out) (optional). */
+gboolean write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error);
+
+/* write-delete.c: turns batch->deletions into actions (and staged files of copies). */
+gboolean write_deletions_apply (WriteBatch *batch, GError **error);
+void write_deletion_free (WriteDeletion *deletion);
+
+/* write-constraint.c: the text with every row checked. Returns: (transfer full): NULL on error.
+ * The hold must live until the text has run. */
+char *write_constraints_wrap (WriteBatch *batch, const char *sql, WriteRowsFlags flags, RelationText **hold,
+                              GError **error);
+
+/* write-metadata.c: names, partition columns, types. */
+gboolean write_metadata_check (DeltaMetadata *metadata, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,230 @@
+/* Staging: rows of a SELECT into Parquet files under scratch names.
+ *
+ * One COPY writes the rows and reports the statistics; nothing is read twice. A table without partitions closes a file every
+ * n_rows_per_file rows. A partitioned one is routed by the text of its partition values: the scratch directories that DuckDB makes
+ * are thrown away, the final key is built from the values that it reports.
+ */
+#include "base-error.h"
+#include "base-text.h"
+#include "duck-copy.h"
+#include "store.h"
+#include "write-private.h"
+#include "write-statistics.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define ROW_GROUP_ROWS 122880
+
+/* ---- the text of a COPY ---- */
+
+static void
+append_extras (WriteBatch *batch, const WriteStage *stage, gboolean any, GString *sql)
+{
+  DeltaMetadata *metadata = write_layout_metadata (batch->layout);
+  const char *comma = any ? ", " : "";
+  if (stage->kind == WRITE_FILE_DATA) {
+    for (guint i = 0; i < batch->hidden->len; i++) {
+      g_string_append_printf (sql, "%sh%u AS ", comma, i);
+      base_text_append_sql_identifier (sql, g_array_index (batch->hidden, WriteHidden, i).name);
+      comma = ", ";
+    }
+    const char *id_name = delta_metadata_row_id_column (metadata);
+    if ((stage->flags & WRITE_ROWS_ROW_ID) != 0 && id_name != NULL && write_batch_tracks_rows (batch)) {
+      g_string_append_printf (sql, "%srow_id AS ", comma);
+      base_text_append_sql_identifier (sql, id_name);
+      comma = ", ";
+    }
+    const char *version_name = delta_metadata_row_commit_version_column (metadata);
+    if ((stage->flags & WRITE_ROWS_ROW_COMMIT_VERSION) != 0 && version_name != NULL &&
+        write_batch_tracks_rows (batch)) {
+      g_string_append_printf (sql, "%srow_commit_version AS ", comma);
+      base_text_append_sql_identifier (sql, version_name);
+      comma = ", ";
+    }
+  }
+  if ((stage->flags & WRITE_ROWS_CHANGE_TYPE) != 0)
+    g_string_append_printf (sql, "%s_change_type", comma);
+}
+
+/* A name that no column of the file has: DuckDB would otherwise take the column for the partition value. */
+static char *
+partition_alias (WriteBatch *batch, guint index)
+{
+  g_autofree char *alias = g_strdup_printf ("partition %u", index);
+  for (guint i = 0; i < write_layout_n_columns (batch->layout); i++) {
+    if (base_text_equal_ignore_case (write_layout_column (batch->layout, i)->physical, alias)) {
+      char *longer = g_strconcat (alias, " value", NULL);
+      g_free (alias);
+      alias = longer;
+      i = (guint) -1;
+    }
+  }
+  return g_steal_pointer (&alias);
+}
+
+static char *
+stage_text (WriteBatch *batch, const WriteStage *stage, char **partition_by)
+{
+  g_autoptr (GString) sql = g_string_new ("SELECT ");
+  gboolean any = write_layout_append_data (batch->layout, sql);
+  gsize before = sql->len;
+  append_extras (batch, stage, any, sql);
+  any = any || sql->len > before;
+  for (guint i = 0; i < write_layout_n_partitions (batch->layout); i++) {
+    const WriteColumn *column = write_layout_partition (batch->layout, i);
+    g_autofree char *name = g_strdup_printf ("c%u", column->index);
+    g_autofree char *value = write_partition_expression (name, column->field->type);
+    g_string_append_printf (sql, "%s%s AS ", any ? ", " : "", value);
+    base_text_append_sql_identifier (sql, partition_by[i]);
+    any = TRUE;
+  }
+  g_string_append_printf (sql, " FROM (%s)", stage->select);
+  return g_string_free (g_steal_pointer (&sql), FALSE);
+}
+
+/* ---- what a COPY left behind ---- */
+
+static char *
+file_key (WriteBatch *batch, const WriteStage *stage, const DeltaPartitionValue *values, guint n_values)
+{
+  g_autoptr (GString) key = g_string_new (stage->kind == WRITE_FILE_CHANGE ? "_change_data/" : "");
+  for (guint i = 0; i < n_values; i++) {
+    g_autofree char *directory = delta_file_partition_directory (values[i].column, values[i].text);
+    g_string_append (key, directory);
+  }
+  g_autofree char *uuid = base_text_uuid ();
+  g_string_append_printf (key, "%s-%05u-%s.c000.%s.parquet", stage->kind == WRITE_FILE_CHANGE ? "cdc" : "part",
+                          MIN (batch->staged->len, 99999u), uuid, write_batch_codec (batch));
+  return g_string_free (g_steal_pointer (&key), FALSE);
+}
+
+static void
+take_file (WriteBatch *batch, const WriteStage *stage, const DuckCopyFile *copied)
+{
+  guint n_values = write_layout_n_partitions (batch->layout);
+  g_autofree DeltaPartitionValue *values = g_new0 (DeltaPartitionValue, MAX (n_values, 1));
+  for (guint i = 0; i < n_values; i++) {
+    const char *text = copied->partition_values[i];
+    values[i].column = write_layout_partition (batch->layout, i)->physical;
+    values[i].text = text;
+    values[i].text_bytes = text != NULL ? strlen (text) : 0;
+  }
+
+  WriteStagedFile *staged = g_new0 (WriteStagedFile, 1);
+  staged->kind = stage->kind;
+  staged->scratch = g_strdup (copied->file_name);
+  staged->key = file_key (batch, stage, values, n_values);
+  staged->names_changes = stage->kind == WRITE_FILE_DATA && (stage->flags & WRITE_ROWS_CHANGE_TYPE) != 0;
+  g_ptr_array_add (batch->staged, staged);
+
+  g_autofree char *path = delta_file_encode_path (staged->key);
+  g_autofree char *stats = NULL;
+  DeltaFileInfo info = DELTA_FILE_INFO_INIT;
+  info.path = path;
+  info.size_bytes = copied->file_bytes;
+  info.modified_ms = base_clock_now_us (&batch->clock) / 1000;
+  info.partition_values = values;
+  info.n_partition_values = n_values;
+  if (stage->kind == WRITE_FILE_CHANGE) {
+    info.data_change = FALSE;
+    batch->counters.n_change_files++;
+    batch->counters.bytes_changes += (guint64) copied->file_bytes;
+  } else {
+    DeltaProtocol *protocol = delta_transaction_protocol (batch->transaction);
+    stats = write_statistics_text (batch->layout, copied, delta_protocol_has (protocol, "deletionVectors"));
+    info.stats = stats;
+    batch->counters.n_files_added++;
+    batch->counters.bytes_added += (guint64) copied->file_bytes;
+  }
+  staged->file = delta_file_new (&info);
+}
+
+/* Makes a scratch directory that is removed with the batch. Returns: (transfer none). */
+static const char *
+scratch_directory (WriteBatch *batch, GError **error)
+{
+  g_autofree char *path = store_scratch_path (delta_table_store (batch->table), ".d", error);
+  if (path == NULL)
+    return NULL;
+  if (g_mkdir (path, 0777) != 0) {
+    base_error_set_errno (error, errno, path);
+    return NULL;
+  }
+  g_ptr_array_add (batch->directories, path);
+  return g_steal_pointer (&path);
+}
+
+gboolean
+write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error)
+{
+  guint n_partitions = write_layout_n_partitions (batch->layout);
+  g_auto (GStrv) partition_by = g_new0 (char *, n_partitions + 1);
+  for (guint i = 0; i < n_partitions; i++)
+    partition_by[i] = partition_alias (batch, i);
+  g_autofree char *sql = stage_text (batch, stage, partition_by);
+  g_autofree char *field_ids = write_layout_field_ids (batch->layout);
+  DuckCopyOptions options = {
+    .compression = write_batch_codec (batch),
+    .field_ids = field_ids,
+    .partition_by = n_partitions > 0 ? (const char *const *) partition_by : NULL,
+  };
+  if (n_partitions == 0)
+    options.row_groups_per_file = (gint64) MAX ((batch->n_rows_per_file + ROW_GROUP_ROWS / 2) / ROW_GROUP_ROWS, 1);
+
+  const char *directory = scratch_directory (batch, error);
+  if (directory == NULL)
+    return FALSE;
+  g_autoptr (GPtrArray) files =
+      duck_session_copy_parquet (batch->session, sql, directory, &options, batch->cancel, error);
+  if (files == NULL)
+    return FALSE;
+  guint64 total = 0;
+  for (guint i = 0; i < files->len; i++) {
+    const DuckCopyFile *copied = g_ptr_array_index (files, i);
+    if (copied->n_rows == 0)
+      continue;
+    total += (guint64) copied->n_rows;
+    take_file (batch, stage, copied);
+  }
+  if (n_rows != NULL)
+    *n_rows = total;
+  return TRUE;
+}
+
+gboolean
+write_batch_side_file (WriteBatch *batch, const char *directory, const char *sql, WriteSideFile *file, GError **error)
+{
+  g_autofree char *scratch = store_scratch_path (delta_table_store (batch->table), ".parquet", error);
+  if (scratch == NULL)
+    return FALSE;
+  DuckCopyOptions options = { .compression = write_batch_codec (batch) };
+  g_autoptr (GPtrArray) files =
+      duck_session_copy_parquet (batch->session, sql, scratch, &options, batch->cancel, error);
+  const DuckCopyFile *copied = files != NULL && files->len > 0 ? g_ptr_array_index (files, 0) : NULL;
+  if (copied == NULL || copied->n_rows == 0) {
+    (void) g_unlink (scratch); /* nothing to keep */
+    if (files == NULL)
+      return FALSE;
+    *file = (WriteSideFile){ 0 };
+    return TRUE;
+  }
+  g_autofree char *uuid = base_text_uuid ();
+  WriteStagedFile *staged = g_new0 (WriteStagedFile, 1);
+  staged->kind = WRITE_FILE_SIDE;
+  staged->scratch = g_steal_pointer (&scratch);
+  staged->key = g_strdup_printf ("%s/%s.parquet", directory, uuid);
+  g_ptr_array_add (batch->staged, staged);
+  batch->counters.bytes_side += (guint64) copied->file_bytes;
+  file->path = g_strdup (staged->key);
+  file->size_bytes = (guint64) copied->file_bytes;
+  file->n_rows = (guint64) copied->n_rows;
+  return TRUE;
+}
+
+void
+write_side_file_clear (WriteSideFile *file)
+{
+  g_clear_pointer (&file->path, g_free);
+}
