@@ -1,0 +1,274 @@
+/* DESCRIBE HISTORY and DESCRIBE DETAIL: facts of the log as rows. The columns are Delta's own.
+ *
+ * The answer is a text of literals, one SELECT per row, so that it goes the same way to the user as any query's.
+ */
+#include "base-error.h"
+#include "base-json.h"
+#include "base-text.h"
+#include "dml-private.h"
+#include "duck-type.h"
+#include "relation-plan.h"
+#include "sql-build.h"
+#include "sql-parse.h"
+
+#include <string.h>
+
+static const char history_ddl[] =
+    "version BIGINT, timestamp TIMESTAMP, userId STRING, userName STRING, operation STRING, "
+    "operationParameters MAP<STRING, STRING>, "
+    "job STRUCT<jobId: STRING, jobName: STRING, jobRunId: STRING, runId: STRING, jobOwnerId: STRING, triggerType: "
+    "STRING>, "
+    "notebook STRUCT<notebookId: STRING>, clusterId STRING, readVersion BIGINT, isolationLevel STRING, "
+    "isBlindAppend BOOLEAN, operationMetrics MAP<STRING, STRING>, userMetadata STRING, engineInfo STRING";
+
+static const char detail_ddl[] =
+    "format STRING, id STRING, name STRING, description STRING, location STRING, createdAt TIMESTAMP, "
+    "lastModified TIMESTAMP, partitionColumns ARRAY<STRING>, clusteringColumns ARRAY<STRING>, numFiles BIGINT, "
+    "sizeInBytes BIGINT, properties MAP<STRING, STRING>, minReaderVersion INT, minWriterVersion INT, "
+    "tableFeatures ARRAY<STRING>";
+
+/* Rows of literals in the types of a schema. */
+typedef struct {
+  BaseType *schema;
+  GString *sql;
+  guint n_rows;
+  guint n_cells; /* of the row being written */
+} Rows;
+
+static gboolean
+rows_begin (Rows *rows, const char *ddl, GError **error)
+{
+  *rows = (Rows){ .schema = sql_parse_schema (ddl, -1, error), .sql = g_string_new (NULL) };
+  return rows->schema != NULL;
+}
+
+static void
+rows_clear (Rows *rows)
+{
+  g_clear_pointer (&rows->schema, base_type_unref);
+  if (rows->sql != NULL)
+    g_string_free (g_steal_pointer (&rows->sql), TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rows, rows_clear)
+
+/* Appends one cell; @literal is DuckDB text. */
+static void
+add_cell (Rows *rows, const char *literal)
+{
+  g_autofree char *type = duck_type_text (base_type_field (rows->schema, rows->n_cells)->type);
+  if (rows->n_cells == 0)
+    g_string_append (rows->sql, rows->n_rows++ > 0 ? " UNION ALL SELECT " : "SELECT ");
+  else
+    g_string_append (rows->sql, ", ");
+  g_string_append_printf (rows->sql, "CAST(%s AS %s) AS c%u", literal, type, rows->n_cells);
+  rows->n_cells = (rows->n_cells + 1) % base_type_n_fields (rows->schema);
+}
+
+static void
+add_text (Rows *rows, const char *text)
+{
+  g_autofree char *literal = text != NULL ? base_text_sql_literal (text) : g_strdup ("NULL");
+  add_cell (rows, literal);
+}
+
+static void
+add_int (Rows *rows, gint64 value, gboolean is_null)
+{
+  g_autofree char *literal = is_null ? g_strdup ("NULL") : g_strdup_printf ("%" G_GINT64_FORMAT, value);
+  add_cell (rows, literal);
+}
+
+static void
+add_time_ms (Rows *rows, gint64 time_ms)
+{
+  g_autofree char *literal =
+      time_ms < 0 ? g_strdup ("NULL") : g_strdup_printf ("make_timestamptz(%" G_GINT64_FORMAT ")", time_ms * 1000);
+  add_cell (rows, literal);
+}
+
+static void
+add_list (Rows *rows, const char *const *texts)
+{
+  g_autoptr (GString) literal = g_string_new ("[");
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++) {
+    g_string_append (literal, i > 0 ? ", " : "");
+    base_text_append_sql_literal (literal, texts[i]);
+  }
+  g_string_append_c (literal, ']');
+  add_cell (rows, literal->str);
+}
+
+/* A JSON object as MAP<STRING, STRING>: texts as they are, other values as JSON text. NULL stays NULL. */
+static void
+add_map (Rows *rows, const json_t *object)
+{
+  if (!json_is_object (object)) {
+    add_cell (rows, "NULL");
+    return;
+  }
+  if (json_object_size (object) == 0) {
+    add_cell (rows, "map([]::VARCHAR[], []::VARCHAR[])");
+    return;
+  }
+  g_autoptr (GString) keys = g_string_new (NULL);
+  g_autoptr (GString) values = g_string_new (NULL);
+  const char *key;
+  json_t *value;
+  json_object_foreach ((json_t *) object, key, value)
+  {
+    g_autofree char *text = json_is_string (value) ? g_strdup (json_string_value (value)) : base_json_text (value);
+    g_string_append (keys, keys->len > 0 ? ", " : "");
+    base_text_append_sql_literal (keys, key);
+    g_string_append (values, values->len > 0 ? ", " : "");
+    if (json_is_null (value))
+      g_string_append (values, "NULL");
+    else
+      base_text_append_sql_literal (values, text);
+  }
+  g_autofree char *literal = g_strdup_printf ("map([%s], [%s]::VARCHAR[])", keys->str, values->str);
+  add_cell (rows, literal);
+}
+
+static void
+rows_to_result (Rows *rows, DmlResult *result)
+{
+  dml_result_clear (result);
+  result->schema = base_type_ref (rows->schema);
+  result->sql = g_strdup (rows->sql->str);
+}
+
+static void
+add_history_row (Rows *rows, const DeltaHistoryEntry *entry)
+{
+  const json_t *info = entry->commit_info;
+  add_int (rows, entry->version, FALSE);
+  add_time_ms (rows, entry->timestamp_ms);
+  add_text (rows, info != NULL ? base_json_string (info, "userId") : NULL);
+  add_text (rows, info != NULL ? base_json_string (info, "userName") : NULL);
+  add_text (rows, info != NULL ? base_json_string (info, "operation") : NULL);
+  add_map (rows, info != NULL ? json_object_get (info, "operationParameters") : NULL);
+  add_cell (rows, "NULL");
+  add_cell (rows, "NULL");
+  add_text (rows, info != NULL ? base_json_string (info, "clusterId") : NULL);
+  const json_t *read_version = info != NULL ? json_object_get (info, "readVersion") : NULL;
+  add_int (rows, json_integer_value (read_version), !json_is_integer (read_version));
+  add_text (rows, info != NULL ? base_json_string (info, "isolationLevel") : NULL);
+  const json_t *blind = info != NULL ? json_object_get (info, "isBlindAppend") : NULL;
+  add_cell (rows, json_is_boolean (blind) ? (json_is_true (blind) ? "true" : "false") : "NULL");
+  add_map (rows, info != NULL ? json_object_get (info, "operationMetrics") : NULL);
+  add_text (rows, info != NULL ? base_json_string (info, "userMetadata") : NULL);
+  add_text (rows, info != NULL ? base_json_string (info, "engineInfo") : NULL);
+}
+
+gboolean
+dml_describe_history (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error)
+{
+  const SqlDescribe *describe = &statement->u.describe;
+  g_auto (CatalogReference) reference = { 0 };
+  g_autoptr (DeltaSnapshot) snapshot = dml_open (context, &describe->name, &reference, error);
+  if (snapshot == NULL)
+    return FALSE;
+  guint n_most = 0;
+  if (describe->limit != NULL) {
+    g_autoptr (BaseType) type = base_type_simple (BASE_TYPE_LONG);
+    g_autoptr (RelationLiteral) limit = relation_eval_constant (describe->limit, type, context->relation, error);
+    if (limit == NULL)
+      return FALSE;
+    n_most = limit->is_null ? 0 : (guint) CLAMP (limit->integer, 1, G_MAXINT);
+  }
+  g_autoptr (GPtrArray) history = delta_table_history (delta_snapshot_table (snapshot), n_most, context->cancel, error);
+  g_auto (Rows) rows = { 0 };
+  if (history == NULL || !rows_begin (&rows, history_ddl, error))
+    return FALSE;
+  for (guint i = 0; i < history->len; i++)
+    add_history_row (&rows, g_ptr_array_index (history, i));
+  rows_to_result (&rows, result);
+  return TRUE;
+}
+
+/* Names of the columns in the domain `delta.clustering`. Returns: (transfer full): NULL-terminated, may be empty. */
+static char **
+clustering_columns (DeltaSnapshot *snapshot)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *text = delta_snapshot_domain (snapshot, "delta.clustering");
+  g_autoptr (json_t) domain = text != NULL ? base_json_parse (text, strlen (text), "delta.clustering", NULL) : NULL;
+  DeltaMapping mapping = delta_metadata_mapping (delta_snapshot_metadata (snapshot));
+  BaseType *schema = delta_snapshot_schema (snapshot);
+  size_t at;
+  json_t *path;
+  json_array_foreach (json_object_get (domain, "clusteringColumns"), at, path)
+  {
+    const char *physical = json_string_value (json_array_get (path, 0));
+    for (guint i = 0; physical != NULL && i < base_type_n_fields (schema); i++) {
+      const BaseField *field = base_type_field (schema, i);
+      if (g_str_equal (delta_field_physical_name (field, mapping), physical))
+        g_ptr_array_add (names, g_strdup (field->name));
+    }
+  }
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}
+
+static int
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* Every feature of both lists, once, sorted. Returns: (transfer container). */
+static GPtrArray *
+all_features (DeltaProtocol *protocol)
+{
+  GPtrArray *all = g_ptr_array_new ();
+  const char *const *lists[] = { delta_protocol_reader_features (protocol), delta_protocol_writer_features (protocol) };
+  for (guint l = 0; l < G_N_ELEMENTS (lists); l++) {
+    for (guint i = 0; lists[l] != NULL && lists[l][i] != NULL; i++) {
+      if (!g_ptr_array_find_with_equal_func (all, lists[l][i], g_str_equal, NULL))
+        g_ptr_array_add (all, (gpointer) lists[l][i]);
+    }
+  }
+  g_ptr_array_sort (all, compare_texts);
+  g_ptr_array_add (all, NULL);
+  return all;
+}
+
+gboolean
+dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error)
+{
+  const SqlDescribe *describe = &statement->u.describe;
+  g_auto (CatalogReference) reference = { 0 };
+  g_autoptr (DeltaSnapshot) snapshot = dml_open (context, &describe->name, &reference, error);
+  g_auto (Rows) rows = { 0 };
+  if (snapshot == NULL || !rows_begin (&rows, detail_ddl, error))
+    return FALSE;
+  DeltaMetadata *metadata = delta_snapshot_metadata (snapshot);
+  DeltaProtocol *protocol = delta_snapshot_protocol (snapshot);
+  g_autofree char *name =
+      reference.entry != NULL ? g_strdup_printf ("%s.%s.%s", CATALOG_NAME, reference.schema, reference.name) : NULL;
+  g_autofree char *location = g_strconcat ("file:", delta_table_location (delta_snapshot_table (snapshot)), NULL);
+  g_auto (GStrv) clustering = clustering_columns (snapshot);
+  g_autoptr (GPtrArray) features = all_features (protocol);
+  g_autoptr (json_t) properties = json_object ();
+  g_autofree const char **keys = delta_metadata_property_keys (metadata);
+  for (guint i = 0; keys[i] != NULL; i++)
+    json_object_set_new (properties, keys[i], json_string (delta_metadata_property (metadata, keys[i])));
+
+  add_text (&rows, "delta");
+  add_text (&rows, delta_metadata_id (metadata));
+  add_text (&rows, name);
+  add_text (&rows, delta_metadata_description (metadata));
+  add_text (&rows, location);
+  add_time_ms (&rows, delta_metadata_created_ms (metadata));
+  add_time_ms (&rows, delta_snapshot_timestamp_ms (snapshot));
+  add_list (&rows, delta_metadata_partition_columns (metadata));
+  add_list (&rows, (const char *const *) clustering);
+  add_int (&rows, delta_snapshot_n_files (snapshot), FALSE);
+  add_int (&rows, delta_snapshot_size_bytes (snapshot), FALSE);
+  add_map (&rows, properties);
+  add_int (&rows, delta_protocol_reader_version (protocol), FALSE);
+  add_int (&rows, delta_protocol_writer_version (protocol), FALSE);
+  add_list (&rows, (const char *const *) features->pdata);
+  rows_to_result (&rows, result);
+  return TRUE;
+}

@@ -1,0 +1,244 @@
+/* INSERT INTO and INSERT OVERWRITE.
+ *
+ * The query's rows are fitted to the table (write_plan_fit), staged and committed once. An append conflicts with nothing but changes of
+ * metadata or protocol; an overwrite depends on the whole table. After a conflict the statement starts again from the newest
+ * snapshot, query included.
+ */
+#include "base-error.h"
+#include "base-json.h"
+#include "base-text.h"
+#include "dml-private.h"
+#include "relation-plan.h"
+#include "sql-build.h"
+#include "sql-parse.h"
+#include "write-schema.h"
+
+#include <string.h>
+
+#define MAX_ATTEMPTS 10
+
+static gboolean
+check_form (const DmlContext *context, const SqlInsert *insert, const SqlPosition *position, GError **error)
+{
+  if (insert->once)
+    return dml_unsupported (position, error, "INSERT INTO ONCE outside of a pipeline", NULL);
+  if (insert->replace_where != NULL)
+    return dml_unsupported (&insert->replace_where->position, error, "INSERT INTO … REPLACE WHERE",
+                            "Use INSERT OVERWRITE with the rows to be kept.");
+  if (insert->replace_using.n > 0)
+    return dml_unsupported (&insert->replace_using.items[0].position, error, "INSERT INTO … REPLACE USING", NULL);
+  if (insert->overwrite && insert->n_partition > 0)
+    return dml_unsupported (&insert->partition[0].name.position, error, "INSERT OVERWRITE … PARTITION",
+                            "Use INSERT OVERWRITE with the rows to be kept.");
+  const char *mode = context->settings != NULL
+                         ? base_settings_get (context->settings, "spark.sql.sources.partitionOverwriteMode")
+                         : NULL;
+  if (insert->overwrite && mode != NULL && g_ascii_strcasecmp (mode, "dynamic") == 0)
+    return dml_unsupported (position, error, "INSERT OVERWRITE with spark.sql.sources.partitionOverwriteMode=dynamic",
+                            NULL);
+  if (insert->if_not_exists)
+    return dml_unsupported (position, error, "INSERT … IF NOT EXISTS", NULL);
+  return TRUE;
+}
+
+static gboolean
+check_target (const SqlInsert *insert, const CatalogReference *reference, DeltaSnapshot *snapshot, GError **error)
+{
+  if (delta_snapshot_domain (snapshot, "sluice.autoCdc") != NULL)
+    return dml_unsupported (&insert->table.position, error, "INSERT into the target of an AUTO CDC flow",
+                            "Send the rows through the flow's source.");
+  if (reference->entry != NULL && reference->entry->kind == CATALOG_KIND_MATERIALIZED_VIEW)
+    return dml_unsupported (&insert->table.position, error, "INSERT into a materialized view",
+                            "Change the tables that its query reads.");
+  return TRUE;
+}
+
+/* ---- columns ---- */
+
+/* The names that the query's positions are: the column list, or with PARTITION the columns that it does not fix, in the table's order,
+ * then the dynamic partitions. Returns: (transfer full) (nullable): NULL when the statement says nothing. */
+static char **
+column_list (const SqlInsert *insert, BaseType *schema)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  if (insert->columns.n > 0) {
+    for (guint i = 0; i < insert->columns.n; i++)
+      g_ptr_array_add (names, g_strdup (insert->columns.items[i].text));
+  } else if (insert->n_partition > 0 && !insert->by_name) {
+    for (guint i = 0; i < base_type_n_fields (schema); i++) {
+      const char *name = base_type_field (schema, i)->name;
+      gboolean fixed = FALSE;
+      for (guint k = 0; k < insert->n_partition; k++)
+        fixed = fixed || base_text_equal_ignore_case (insert->partition[k].name.text, name);
+      if (!fixed)
+        g_ptr_array_add (names, g_strdup (name));
+    }
+    for (guint k = 0; k < insert->n_partition; k++) {
+      if (insert->partition[k].value == NULL)
+        g_ptr_array_add (names, g_strdup (insert->partition[k].name.text));
+    }
+  } else {
+    return NULL;
+  }
+  for (guint k = 0; k < insert->n_partition; k++) {
+    if (insert->partition[k].value != NULL)
+      g_ptr_array_add (names, g_strdup (insert->partition[k].name.text));
+  }
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}
+
+/* The query's columns, then the values of PARTITION (p = v). */
+static RelationPlan *
+add_partition_values (const DmlContext *context, const SqlInsert *insert, RelationPlan *plan, GError **error)
+{
+  guint n_given = base_type_n_fields (relation_plan_schema (plan)), n_items = n_given;
+  g_autofree RelationItem *items = g_new0 (RelationItem, n_given + insert->n_partition + 1);
+  for (guint i = 0; i < n_given; i++)
+    items[i].column = i;
+  for (guint k = 0; k < insert->n_partition; k++) {
+    if (insert->partition[k].value == NULL)
+      continue;
+    items[n_items].name = insert->partition[k].name.text;
+    items[n_items++].expr = insert->partition[k].value;
+  }
+  return n_items > n_given ? relation_plan_project (plan, items, n_items, context->relation, error)
+                           : relation_plan_ref (plan);
+}
+
+static gboolean
+is_default_word (const SqlExpr *expr)
+{
+  return expr->kind == SQL_EXPR_COLUMN && expr->u.column.name.n == 1 && !expr->u.column.name.parts[0].quoted &&
+         g_ascii_strcasecmp (expr->u.column.name.parts[0].text, "DEFAULT") == 0;
+}
+
+static gboolean
+has_default_word (const SqlBody *body)
+{
+  for (guint r = 0; body->kind == SQL_BODY_VALUES && r < body->u.values.n; r++) {
+    for (guint i = 0; i < body->u.values.rows[r].n; i++) {
+      if (is_default_word (body->u.values.rows[r].items[i]))
+        return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+/* VALUES (…, DEFAULT, …) with the columns' defaults in place of the word. @query itself when there is none. */
+static const SqlQuery *
+put_defaults (const SqlQuery *query, BaseType *schema, char **columns, SqlArena *arena, GError **error)
+{
+  if (query->body == NULL || !has_default_word (query->body))
+    return query;
+  SqlQuery *copy = sql_arena_new0 (arena, SqlQuery);
+  *copy = *query;
+  copy->body = sql_arena_new0 (arena, SqlBody);
+  *copy->body = *query->body;
+  guint n_rows = query->body->u.values.n;
+  copy->body->u.values.rows = sql_arena_new0_n (arena, SqlExprList, n_rows);
+  guint n_listed = columns != NULL ? g_strv_length (columns) : base_type_n_fields (schema);
+  for (guint r = 0; r < n_rows; r++) {
+    const SqlExprList *row = &query->body->u.values.rows[r];
+    SqlExprList *made = &copy->body->u.values.rows[r];
+    made->n = row->n;
+    made->items = sql_arena_new0_n (arena, SqlExpr *, row->n);
+    for (guint i = 0; i < row->n; i++) {
+      made->items[i] = row->items[i];
+      if (!is_default_word (row->items[i]) || i >= n_listed)
+        continue;
+      int index = columns != NULL ? base_type_field_index (schema, columns[i], TRUE) : (int) i;
+      const BaseField *field = index >= 0 ? base_type_field (schema, (guint) index) : NULL;
+      const char *text =
+          field != NULL && field->metadata != NULL ? base_json_string (field->metadata, "CURRENT_DEFAULT") : NULL;
+      made->items[i] = text != NULL ? sql_parse_expression (arena, text, -1, NULL, error) : sql_build_null (arena);
+      if (made->items[i] == NULL)
+        return NULL;
+    }
+  }
+  return copy;
+}
+
+/* ---- one attempt ---- */
+
+typedef struct {
+  guint64 n_rows;
+  gboolean is_done;
+} Attempt;
+
+static RelationPlan *
+fit_query (const DmlContext *context, const SqlInsert *insert, const CatalogReference *reference, BaseType *schema,
+           GError **error)
+{
+  g_auto (GStrv) columns = column_list (insert, schema);
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  const SqlQuery *query = put_defaults (insert->query, schema, columns, arena, error);
+  g_autoptr (RelationPlan) plan = query != NULL ? relation_plan_new_query (query, context->relation, error) : NULL;
+  if (plan == NULL)
+    return NULL;
+  if (relation_plan_is_streaming (plan)) {
+    dml_unsupported (&insert->query->position, error, "A stream outside of a pipeline", NULL);
+    return NULL;
+  }
+  g_autoptr (RelationPlan) whole = add_partition_values (context, insert, plan, error);
+  if (whole == NULL)
+    return NULL;
+  g_autofree char *name = dml_reference_text (reference);
+  RelationAssignFlags flags =
+      insert->by_name ? RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL : RELATION_ASSIGN_BY_POSITION;
+  RelationPlan *fitted =
+      write_plan_fit (whole, schema, flags, (const char *const *) columns, name, context->relation, error);
+  if (fitted == NULL)
+    sql_position_add_to_error (&insert->table.position, error);
+  return fitted;
+}
+
+static gboolean
+try_once (const DmlContext *context, const SqlInsert *insert, gboolean last, Attempt *attempt, GError **error)
+{
+  g_auto (CatalogReference) reference = { 0 };
+  g_autoptr (DeltaSnapshot) snapshot = dml_open (context, &insert->table, &reference, error);
+  if (snapshot == NULL || !check_target (insert, &reference, snapshot, error))
+    return FALSE;
+  g_autoptr (RelationPlan) plan = fit_query (context, insert, &reference, delta_snapshot_schema (snapshot), error);
+  if (plan == NULL)
+    return FALSE;
+  RelationLowering lowering = { .now_us = context->relation->now_us, .session = context->duck };
+  g_autoptr (RelationText) text = relation_plan_lower (plan, &lowering, error);
+  if (text == NULL)
+    return FALSE;
+  WriteOptions options = dml_write_options (context);
+  g_autoptr (WriteBatch) batch =
+      write_batch_begin (delta_snapshot_table (snapshot), snapshot, context->duck, &options, error);
+  if (batch == NULL || (insert->overwrite && !write_batch_remove_all (batch, NULL, error)) ||
+      !write_batch_rows (batch, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, &attempt->n_rows, error))
+    return FALSE;
+
+  g_autofree char *partitions = dml_json_list (NULL);
+  g_autoptr (json_t) parameters = json_pack ("{s:s, s:s, s:s}", "mode", insert->overwrite ? "Overwrite" : "Append",
+                                             "statsOnLoad", "false", "partitionBy", partitions);
+  WriteCommit commit = { .operation = "WRITE", .parameters = parameters, .reads_table = insert->overwrite };
+  DeltaCommitResult result = { 0 };
+  if (!write_batch_commit (batch, &commit, &result, error))
+    return FALSE;
+  attempt->is_done = result.outcome == DELTA_COMMIT_DONE;
+  gboolean ok = attempt->is_done || !last || delta_commit_result_to_error (&result, error);
+  delta_commit_result_clear (&result);
+  return ok;
+}
+
+gboolean
+dml_insert (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error)
+{
+  const SqlInsert *insert = &statement->u.insert;
+  if (!check_form (context, insert, &statement->position, error))
+    return FALSE;
+  Attempt attempt = { 0 };
+  for (guint i = 0; i < MAX_ATTEMPTS && !attempt.is_done; i++) {
+    if (!try_once (context, insert, i + 1 == MAX_ATTEMPTS, &attempt, error))
+      return FALSE;
+  }
+  dml_result_clear (result);
+  dml_result_inserted (result, attempt.n_rows);
+  return TRUE;
+}

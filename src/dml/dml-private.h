@@ -1,0 +1,49 @@
+/* Inside dml: one function per statement, and what they share. */
+#pragma once
+
+#include "catalog-session.h"
+#include "delta-snapshot.h"
+#include "dml-definition.h"
+#include "dml.h"
+#include "sql-tree.h"
+#include "write-batch.h"
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+gboolean dml_create_table (const DmlContext *context, const SqlStatement *statement, GError **error);
+gboolean dml_drop_table (const DmlContext *context, const SqlStatement *statement, GError **error);
+gboolean dml_insert (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_describe_history (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
+                               GError **error);
+gboolean dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
+                              GError **error);
+
+/* `UPDATE is not supported.` at the statement's position, with a hint. Returns: FALSE always. */
+gboolean dml_unsupported (const SqlPosition *position, GError **error, const char *what, const char *hint);
+
+/* The parts of a name. Returns: (transfer container): borrows the tree's texts; NULL + error for IDENTIFIER(…) of a non-constant. */
+const char **dml_name_parts (const SqlName *name, GError **error);
+
+/* What a name means for a statement about tables: a temporary view of a one-part name is passed over when @for_create. Errors have the
+ * name's position. */
+gboolean dml_resolve (const DmlContext *context, const SqlName *name, gboolean for_create, CatalogReference *reference,
+                      GError **error);
+/* The reference of an existing Delta table and its newest snapshot.
+ * Errors: TABLE_OR_VIEW_NOT_FOUND, EXPECT_TABLE_NOT_VIEW, UNSUPPORTED_FEATURE for a provider other than delta. */
+DeltaSnapshot *dml_open (const DmlContext *context, const SqlName *name, CatalogReference *reference, GError **error);
+/* Its name for messages: `spark_catalog`.`s`.`t`, or the path. Returns: (transfer full). */
+char *dml_reference_text (const CatalogReference *reference);
+
+/* Options of a batch for this statement. */
+WriteOptions dml_write_options (const DmlContext *context);
+
+/* JSON texts of commitInfo parameters. Returns: (transfer full). */
+char *dml_json_list (const char *const *texts);
+char *dml_json_object (GHashTable *texts);
+
+/* num_affected_rows and num_inserted_rows. */
+void dml_result_inserted (DmlResult *result, guint64 n_rows);
+
+G_END_DECLS
