@@ -187,7 +187,9 @@ void duck_vector_set_null (DuckVector *vector, guint64 row);
  * foreign bytes checks them first. */
 void duck_vector_set_string (DuckVector *vector, guint64 row, const char *text, gsize length);
 /* Gives a LIST or MAP row @length new elements and returns the number of the first row of the children to write. Rows must be
- * given in ascending order. Pointers into the children taken before the call are stale after it (children[i].data is not). */
+ * given in ascending order. Data pointers of the children taken before the call are stale after it (children[i].data is not).
+ * A kernel bounds @length itself: the memory is not counted by the engine's limit, and beyond 128 GiB DuckDB ends the query by an
+ * exception that passes over the kernel without freeing what it holds. */
 guint64 duck_vector_set_list (DuckVector *vector, guint64 row, guint64 length);
 
 G_END_DECLS

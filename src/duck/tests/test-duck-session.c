@@ -269,6 +269,8 @@ test_errors (void)
     g_assert_error (error, SLUICE_ERROR, (gint) cases[i].code);
     if (cases[i].message != NULL)
       g_assert_cmpstr (error->message, ==, cases[i].message);
+    if (cases[i].code == SLUICE_ERROR_FILE_NOT_FOUND)
+      g_assert_cmpstr (base_error_param (error, "file"), ==, "/nowhere/none.parquet");
   }
 
   /* An error in the middle of a stream comes from reading, and stays. */
@@ -388,6 +390,70 @@ test_cancel_stream (void)
   g_assert_false (duck_result_next (result, &chunk, &error));
   g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_OPERATION_CANCELED);
   g_assert_cmpint (int64_of (session, "SELECT 42"), ==, 42);
+}
+
+/* Sessions of several threads, each with its own queries, errors and cancellations, do not disturb each other. */
+static gpointer
+work (gpointer data)
+{
+  g_autoptr (DuckSession) session = open_session ();
+  guint number = GPOINTER_TO_UINT (data);
+
+  for (guint round = 0; round < 15; round++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree char *sum = g_strdup_printf ("SELECT sum(i %% %u)::BIGINT FROM range(100000) t(i)", number + 2);
+    gint64 expected = 0;
+    for (guint i = 0; i < 100000; i++)
+      expected += i % (number + 2);
+    g_assert_cmpint (int64_of (session, sum), ==, expected);
+    g_assert_false (duck_session_execute (session, "SELECT ('x' || i)::INTEGER FROM range(50000) t(i)", NULL, &error));
+    g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_CAST_INVALID_INPUT);
+    g_clear_error (&error);
+    if (round % 5 == number % 5) {
+      g_autoptr (BaseCancel) cancel = base_cancel_new ();
+      Raise raise = { cancel, 1000 * number };
+      GThread *thread = g_thread_new ("raise", raise_later, &raise);
+      g_assert_false (duck_session_execute (session, ENDLESS, cancel, &error));
+      g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_OPERATION_CANCELED);
+      g_thread_join (thread);
+    }
+  }
+  return NULL;
+}
+
+static void
+test_many_sessions (void)
+{
+  GThread *threads[4];
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("work", work, GUINT_TO_POINTER (i));
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+}
+
+/* Every failing stream says why, also when DuckDB answers with the interrupt it sends its own threads. */
+static void
+test_failing_streams_say_why (void)
+{
+  g_autoptr (DuckSession) session = open_session ();
+  g_autofree char *dir = g_dir_make_tmp ("duck-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "a.parquet", NULL);
+  g_autofree char *copy = g_strdup_printf ("COPY (SELECT range AS i FROM range(1000000)) TO '%s'", path);
+  g_autofree char *sql =
+      g_strdup_printf ("SELECT (CASE WHEN i = 300000 THEN 'x' ELSE '1' END)::INTEGER FROM read_parquet('%s')", path);
+
+  g_assert_true (duck_session_execute (session, copy, NULL, NULL));
+  for (guint i = 0; i < 60; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (DuckResult) result = duck_session_query (session, sql, NULL, &error);
+    const DuckChunk *chunk = NULL;
+    while (result != NULL && duck_result_next (result, &chunk, &error) && chunk != NULL)
+      ;
+    g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_CAST_INVALID_INPUT);
+  }
+  (void) g_unlink (path);
+  (void) g_rmdir (dir);
 }
 
 /* ---- memory ---- */
@@ -593,6 +659,8 @@ main (int argc, char **argv)
   g_test_add_func ("/duck/session/spoilt-parquet-is-told", test_spoilt_parquet);
   g_test_add_func ("/duck/session/cancel-leaves-it-usable", test_cancel);
   g_test_add_func ("/duck/session/cancel-stops-a-stream", test_cancel_stream);
+  g_test_add_func ("/duck/session/sessions-of-several-threads", test_many_sessions);
+  g_test_add_func ("/duck/session/failing-streams-say-why", test_failing_streams_say_why);
   g_test_add_func ("/duck/session/spills-or-says-out-of-memory", test_memory);
   g_test_add_func ("/duck/session/bad-options", test_bad_options);
   g_test_add_func ("/duck/session/time-zone-is-its-own", test_time_zone);
