@@ -27,9 +27,11 @@ class Flow:
 
 
 def rank(value):
-    """The total order of values: NULL lowest, structs and arrays element by element."""
+    """The total order of values: NULL lowest, NaN highest, structs and arrays element by element."""
     if value is None:
         return (0,)
+    if isinstance(value, float):
+        return (1, (1, 0.0)) if value != value else (1, (0, value + 0.0))
     if isinstance(value, dict):
         return (1, [rank(v) for v in value.values()])
     if isinstance(value, list):
@@ -163,3 +165,17 @@ def needed(flow, events):
             out += [(key, s, "D", {}) for s in deletes]
             out += [(key, s, "U", p) for s, p in upserts if frozen(s) not in gone]
     return out
+
+
+def identity(flow, row):
+    """What makes a target row the same row before and after a change."""
+    ident = tuple(frozen(row[k]) for k in flow.keys)
+    return ident + (frozen(row["__START_AT"]),) if flow.scd == 2 else ident
+
+
+def metrics(flow, before, after):
+    """(rows inserted or updated, rows removed) of the smallest change from one set of rows to the other."""
+    old = {identity(flow, r): r for r in before}
+    new = {identity(flow, r): r for r in after}
+    changed = [i for i in new if i not in old or any(rank(new[i].get(c)) != rank(old[i].get(c)) for c in new[i])]
+    return len(changed), len([i for i in old if i not in new])
