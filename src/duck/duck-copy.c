@@ -259,6 +259,8 @@ copy_text (const char *select, const char *path, const DuckCopyOptions *options)
   base_text_append_sql_literal (sql, path);
   g_string_append (sql, " (FORMAT parquet, RETURN_STATS true, COMPRESSION ");
   base_text_append_sql_literal (sql, options->compression != NULL ? options->compression : "snappy");
+  if (options->compression_level > 0)
+    g_string_append_printf (sql, ", COMPRESSION_LEVEL %d", options->compression_level);
   if (options->field_ids != NULL)
     g_string_append_printf (sql, ", FIELD_IDS %s", options->field_ids);
   if (options->row_group_rows > 0)

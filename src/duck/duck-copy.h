@@ -10,6 +10,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   const char *compression; /* (nullable): "snappy" (default), "zstd", "uncompressed" … */
+  gint compression_level;  /* of zstd; 0 = its default */
   const char *field_ids;   /* (nullable): text of FIELD_IDS, `{"a": 1, "s": {__duckdb_field_id: 2, "x": 3}}` */
   gint64 row_group_rows;   /* 0 = DuckDB's default (122,880) */
   /* Several files: @path is then a directory that exists. At most one of the three; files without rows are not reported. */

@@ -27,6 +27,22 @@ staged_file_free (gpointer data)
 }
 
 static void
+hidden_clear (gpointer data)
+{
+  WriteHidden *hidden = data;
+  g_free (hidden->name);
+  base_type_unref (hidden->type);
+}
+
+GArray *
+write_hidden_new (void)
+{
+  GArray *hidden = g_array_new (FALSE, FALSE, sizeof (WriteHidden));
+  g_array_set_clear_func (hidden, hidden_clear);
+  return hidden;
+}
+
+static void
 set_layout (WriteBatch *batch, DeltaMetadata *metadata)
 {
   g_clear_pointer (&batch->layout, write_layout_free);
@@ -48,7 +64,7 @@ write_batch_begin (DeltaTable *table, DeltaSnapshot *snapshot, DuckSession *sess
   batch->context = options->context;
   batch->transaction = delta_transaction_new (table, snapshot, &batch->clock);
   batch->n_rows_per_file = options->n_rows_per_file > 0 ? options->n_rows_per_file : 2000000;
-  batch->hidden = g_array_new (FALSE, FALSE, sizeof (WriteHidden));
+  batch->hidden = write_hidden_new ();
   for (guint i = 0; i < options->n_hidden; i++) {
     WriteHidden hidden = { g_strdup (options->hidden[i].name), base_type_ref (options->hidden[i].type) };
     g_array_append_val (batch->hidden, hidden);
@@ -101,10 +117,6 @@ write_batch_free (WriteBatch *batch)
   g_ptr_array_unref (batch->directories);
   g_ptr_array_unref (batch->published);
   g_hash_table_unref (batch->deletions);
-  for (guint i = 0; i < batch->hidden->len; i++) {
-    g_free (g_array_index (batch->hidden, WriteHidden, i).name);
-    base_type_unref (g_array_index (batch->hidden, WriteHidden, i).type);
-  }
   g_array_unref (batch->hidden);
   delta_transaction_free (batch->transaction);
   write_layout_free (batch->layout);
@@ -193,10 +205,15 @@ write_batch_is_empty (WriteBatch *batch)
 const char *
 write_batch_codec (WriteBatch *batch)
 {
-  const char *codec = batch->layout != NULL ? delta_metadata_property (write_layout_metadata (batch->layout),
-                                                                       "delta.parquet.compression.codec")
-                                            : NULL;
-  return codec != NULL ? codec : "zstd";
+  static const char *const known[] = { "zstd", "snappy", "gzip", "uncompressed" };
+  const char *wanted = batch->layout != NULL ? delta_metadata_property (write_layout_metadata (batch->layout),
+                                                                        "delta.parquet.compression.codec")
+                                             : NULL;
+  for (guint i = 0; wanted != NULL && i < G_N_ELEMENTS (known); i++) {
+    if (g_ascii_strcasecmp (known[i], wanted) == 0)
+      return known[i];
+  }
+  return known[0];
 }
 
 /* ---- rows ---- */

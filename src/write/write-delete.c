@@ -222,7 +222,7 @@ glob_of (const char *path)
 static GArray *
 hidden_columns (WriteBatch *batch, GPtrArray *deletions, GError **error)
 {
-  g_autoptr (GArray) hidden = g_array_new (FALSE, FALSE, sizeof (WriteHidden));
+  g_autoptr (GArray) hidden = write_hidden_new ();
   for (guint i = 0; i < batch->hidden->len; i++) {
     const WriteHidden *given = &g_array_index (batch->hidden, WriteHidden, i);
     WriteHidden copy = { g_strdup (given->name), base_type_ref (given->type) };
@@ -259,17 +259,6 @@ hidden_columns (WriteBatch *batch, GPtrArray *deletions, GError **error)
     }
   }
   return g_steal_pointer (&hidden);
-}
-
-static void
-hidden_free (GArray *hidden)
-{
-  for (guint i = 0; hidden != NULL && i < hidden->len; i++) {
-    g_free (g_array_index (hidden, WriteHidden, i).name);
-    base_type_unref (g_array_index (hidden, WriteHidden, i).type);
-  }
-  if (hidden != NULL)
-    g_array_unref (hidden);
 }
 
 /* The living rows of the touched files, with everything that must travel with them.
@@ -318,7 +307,10 @@ apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
 {
   if (deletions->len == 0)
     return TRUE;
-  GArray *hidden = hidden_columns (batch, deletions, error);
+  if (write_batch_feed_is_on (batch) && batch->counters.n_change_rows == 0)
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
+                           "Files of a table with a change feed would be rewritten, but the changes were not given.");
+  g_autoptr (GArray) hidden = hidden_columns (batch, deletions, error);
   if (hidden == NULL)
     return FALSE;
   g_autoptr (DeltaScan) scan = scan_survivors (batch, deletions, hidden, error);
@@ -333,7 +325,6 @@ apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
   guint64 n_copied = 0;
   gboolean ok = scan != NULL && write_stage_run (batch, &stage, &n_copied, error);
   batch->hidden = own;
-  hidden_free (hidden);
   if (!ok)
     return FALSE;
   batch->counters.n_rows_copied += n_copied;

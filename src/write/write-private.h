@@ -35,6 +35,7 @@ typedef struct {
   char *name;
   BaseType *type;
 } WriteHidden;
+GArray *write_hidden_new (void); /* (transfer full) (element-type WriteHidden): frees its elements */
 
 struct WriteBatch {
   DeltaTable *table;
