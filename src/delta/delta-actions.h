@@ -60,7 +60,7 @@ DeltaProtocol *delta_commit_protocol (DeltaCommit *commit);
 const json_t *delta_commit_info (DeltaCommit *commit);
 /* Any add or remove with dataChange = true. */
 gboolean delta_commit_changes_data (DeltaCommit *commit);
-gboolean delta_commit_is_blind_append (DeltaCommit *commit); /* says so itself, or adds only */
+gboolean delta_commit_is_blind_append (DeltaCommit *commit); /* by its own word */
 /* Milliseconds: commitInfo.inCommitTimestamp, -1 = none; and the file's own modification time. */
 gint64 delta_commit_in_commit_timestamp_ms (DeltaCommit *commit);
 gint64 delta_commit_modified_ms (DeltaCommit *commit);

@@ -1,0 +1,1112 @@
+/* A scan is a UNION ALL of branches. Files are put into one branch when they are read by the same text: same physical columns,
+ * and all with or all without a filter. Usually there are two branches.
+ *
+ *   SELECT <outputs> FROM read_parquet([paths], hive_partitioning = false, schema = MAP{'physical': {name: 'p0', …}}) f
+ *   [JOIN sluice_files(<values>) v ON v.ix = f.file_index]  [WHERE sluice_live(<filter>, f.file_index, f.file_row_number)]
+ *
+ * Inside a branch physical columns are called p0, p1, …, per-file values v0, v1, … of the lent table; a value that is the
+ * same for all files of a branch is a literal, so that DuckDB can fold it.
+ *
+ * Invariants:
+ *   1. No name of a user or a file becomes an identifier of the text except as a quoted output or struct member name.
+ *   2. `files` is in the order of file_index over all branches.
+ *   3. Lent objects live as long as the DeltaScan.
+ */
+#include "base-error.h"
+#include "base-text.h"
+#include "delta-file-private.h"
+#include "delta-footer-private.h"
+#include "delta-scan-private.h"
+#include "delta-table-private.h"
+#include "delta-value-private.h"
+#include "delta-vector-private.h"
+#include "duck-lend.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NO_COLUMN "_sluice_no_column"
+
+struct DeltaScan {
+  gatomicrefcount references;
+  DeltaSnapshot *snapshot;
+  char *sql;
+  GPtrArray *files; /* DeltaFile, by file_index */
+  GPtrArray *holds;
+  guint n_files_total;
+};
+
+DeltaScan *
+delta_scan_ref (DeltaScan *scan)
+{
+  g_atomic_ref_count_inc (&scan->references);
+  return scan;
+}
+
+void
+delta_scan_unref (DeltaScan *scan)
+{
+  if (scan == NULL || !g_atomic_ref_count_dec (&scan->references))
+    return;
+  g_clear_pointer (&scan->holds, g_ptr_array_unref);
+  g_clear_pointer (&scan->files, g_ptr_array_unref);
+  delta_snapshot_unref (scan->snapshot);
+  g_free (scan->sql);
+  g_free (scan);
+}
+
+const char *
+delta_scan_sql (DeltaScan *scan)
+{
+  return scan->sql;
+}
+
+guint
+delta_scan_n_files (DeltaScan *scan)
+{
+  return scan->files->len;
+}
+
+guint
+delta_scan_n_files_total (DeltaScan *scan)
+{
+  return scan->n_files_total;
+}
+
+gint64
+delta_scan_bytes (DeltaScan *scan)
+{
+  gint64 size_bytes = 0;
+
+  for (guint i = 0; i < scan->files->len; i++)
+    size_bytes += delta_file_size_bytes (scan->files->pdata[i]);
+  return size_bytes;
+}
+
+DeltaFile *
+delta_scan_file (DeltaScan *scan, gint64 file_index)
+{
+  return file_index >= 0 && file_index < scan->files->len ? scan->files->pdata[file_index] : NULL;
+}
+
+char *
+delta_scan_escape_glob (const char *path)
+{
+  GString *out = g_string_sized_new (strlen (path) + 8);
+
+  for (const char *at = path; *at != '\0'; at++)
+    if (strchr ("*?[", *at) != NULL)
+      g_string_append_printf (out, "[%c]", *at);
+    else
+      g_string_append_c (out, *at);
+  return g_string_free (out, FALSE);
+}
+
+/* The filter ---------------------------------------------------------------------------------------------------------- */
+
+/* Rows of file i of the branch are live when they are (only) or are not (!only) in vectors[i]. */
+typedef struct {
+  GPtrArray *vectors; /* DeltaVector */
+  GArray *only;       /* gboolean */
+} Filter;
+
+static gboolean
+filter_test (gpointer self, const guint64 *file_indexes, const gint64 *row_numbers, gsize n, guint8 *live,
+             GError **error)
+{
+  Filter *filter = self;
+
+  for (gsize start = 0, end; start < n; start = end) {
+    guint64 file = file_indexes[start];
+    gboolean only;
+    for (end = start + 1; end < n && file_indexes[end] == file;)
+      end++;
+    if (file >= filter->vectors->len)
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "a scan met a file that it was not given");
+    only = g_array_index (filter->only, gboolean, file);
+    memset (live + start, only ? 0 : 1, end - start);
+    delta_vector_mark (filter->vectors->pdata[file], row_numbers + start, end - start, live + start, only ? 1 : 0);
+  }
+  return TRUE;
+}
+
+static void
+filter_free (gpointer self)
+{
+  Filter *filter = self;
+
+  g_ptr_array_unref (filter->vectors);
+  g_array_unref (filter->only);
+  g_free (filter);
+}
+
+static const DuckFilterFuncs filter_funcs = { filter_test, filter_free };
+
+/* Inputs -------------------------------------------------------------------------------------------------------------- */
+
+/* One file to read. */
+typedef struct {
+  DeltaFile *file;
+  char *path;          /* local */
+  DeltaVector *vector; /* (nullable): the filter */
+  gboolean only;
+  const char *const *values; /* of the request */
+  char *reading;             /* text that two files of one branch share */
+} Item;
+
+static void
+item_free (gpointer data)
+{
+  Item *item = data;
+
+  delta_file_unref (item->file);
+  g_free (item->path);
+  delta_vector_unref (item->vector);
+  g_free (item->reading);
+  g_free (item);
+}
+
+typedef struct {
+  DeltaSnapshot *snapshot;
+  DeltaTable *table;
+  DeltaMetadata *metadata;
+  DeltaMapping mapping;
+  const DeltaScanRequest *request;
+  BaseCancel *cancel;
+  GPtrArray *items; /* Item */
+  DeltaScan *scan;
+  GString *sql;
+} Builder;
+
+/* Finds the filter of one input. @skip: (out): no row can come from it. */
+static gboolean
+settle_rows (Builder *builder, Item *item, const DeltaScanInput *input, gboolean *skip, GError **error)
+{
+  gint64 n_records = delta_file_n_records (item->file);
+  DeltaScanRows rows = input != NULL ? input->rows : DELTA_SCAN_LIVE;
+
+  *skip = n_records == 0;
+  switch (rows) {
+  case DELTA_SCAN_ALL:
+    return TRUE;
+  case DELTA_SCAN_LIVE:
+    if (delta_file_vector (item->file) == NULL || delta_file_vector (item->file)->cardinality == 0)
+      return TRUE;
+    if (delta_file_n_live_records (item->file) == 0) {
+      *skip = TRUE;
+      return TRUE;
+    }
+    item->vector = delta_vector_load (builder->table, delta_file_vector (item->file), error);
+    return item->vector != NULL;
+  case DELTA_SCAN_ONLY:
+    item->vector = input->vector != NULL ? delta_vector_ref (input->vector) : delta_vector_new ();
+    item->only = TRUE;
+    *skip |= delta_vector_is_empty (item->vector);
+    return TRUE;
+  case DELTA_SCAN_EXCEPT:
+    if (input->vector != NULL && !delta_vector_is_empty (input->vector))
+      item->vector = delta_vector_ref (input->vector);
+    return TRUE;
+  }
+  return TRUE;
+}
+
+static gboolean
+add_item (Builder *builder, DeltaFile *file, const DeltaScanInput *input, GError **error)
+{
+  Item *item;
+  gboolean skip = FALSE;
+
+  builder->scan->n_files_total++;
+  if (!delta_file_may_match (builder->metadata, file, builder->request->predicates, builder->request->n_predicates))
+    return TRUE;
+  item = g_new0 (Item, 1);
+  item->file = delta_file_ref (file);
+  item->values = input != NULL ? input->values : NULL;
+  item->path = delta_table_file_path (builder->table, file, error);
+  if (item->path == NULL || !settle_rows (builder, item, input, &skip, error)) {
+    item_free (item);
+    return FALSE;
+  }
+  if (skip)
+    item_free (item);
+  else
+    g_ptr_array_add (builder->items, item);
+  return TRUE;
+}
+
+static gboolean
+collect_items (Builder *builder, GError **error)
+{
+  const DeltaScanRequest *request = builder->request;
+
+  if (request->inputs != NULL || request->explicit_inputs) {
+    for (guint i = 0; i < request->n_inputs; i++)
+      if (!add_item (builder, request->inputs[i].file, &request->inputs[i], error))
+        return FALSE;
+    return TRUE;
+  }
+  for (guint i = 0; i < delta_snapshot_n_files (builder->snapshot); i++)
+    if (!add_item (builder, delta_snapshot_file (builder->snapshot, i), NULL, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* Reading columns ----------------------------------------------------------------------------------------------------- */
+
+/* Writes the DuckDB type in which @type is read from a file whose footer has @node ((nullable): not looked at) there, and the
+ * expression that turns @input, of that type, into the physical form of @type. Returns: whether @expression differs. */
+static gboolean
+read_type (const BaseType *type, const DeltaFooterNode *node, DeltaMapping mapping, const char *input, guint depth,
+           GString *type_text, GString *expression)
+{
+  gboolean differs = FALSE;
+
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_TIMESTAMP:
+    if (node == NULL || !node->wall_clock)
+      break;
+    /* Stored without a zone, meant as UTC; a cast would use the session's zone. */
+    g_string_append (type_text, "TIMESTAMP");
+    g_string_append_printf (expression, "timezone('UTC', %s)", input);
+    return TRUE;
+  case BASE_TYPE_ARRAY: {
+    g_autofree char *name = g_strdup_printf ("x%u", depth);
+    g_autoptr (GString) inner = g_string_new (NULL);
+    differs =
+        read_type (base_type_element (type), delta_footer_element (node), mapping, name, depth + 1, type_text, inner);
+    g_string_append (type_text, "[]");
+    if (differs)
+      g_string_append_printf (expression, "list_transform(%s, lambda %s: %s)", input, name, inner->str);
+    else
+      g_string_append (expression, input);
+    return differs;
+  }
+  case BASE_TYPE_MAP: {
+    g_autofree char *name = g_strdup_printf ("x%u", depth);
+    g_autoptr (GString) key = g_string_new (NULL);
+    g_autoptr (GString) value = g_string_new (NULL);
+    g_string_append (type_text, "MAP(");
+    differs =
+        read_type (base_type_key (type), delta_footer_map_part (node, 0), mapping, name, depth + 1, type_text, key);
+    g_string_append (type_text, ", ");
+    differs |=
+        read_type (base_type_value (type), delta_footer_map_part (node, 1), mapping, name, depth + 1, type_text, value);
+    g_string_append_c (type_text, ')');
+    if (differs)
+      g_string_append_printf (expression,
+                              "CASE WHEN %s IS NULL THEN NULL ELSE map(list_transform(map_keys(%s), lambda %s: %s), "
+                              "list_transform(map_values(%s), lambda %s: %s)) END",
+                              input, input, name, key->str, input, name, value->str);
+    else
+      g_string_append (expression, input);
+    return differs;
+  }
+  case BASE_TYPE_STRUCT: {
+    g_autoptr (GString) pack = g_string_new (NULL);
+    g_string_append (type_text, "STRUCT(");
+    for (guint i = 0; i < base_type_n_fields (type); i++) {
+      const BaseField *field = base_type_field (type, i);
+      const char *physical = delta_field_physical_name (field, mapping);
+      const DeltaFooterNode *child = delta_footer_child (node, physical);
+      g_autofree char *absent = NULL;
+      g_autoptr (GString) member = g_string_new (NULL);
+      g_autoptr (GString) inner = g_string_new (NULL);
+      if (mapping == DELTA_MAPPING_ID && node != NULL && node->has_ids) {
+        child = delta_footer_child_by_id (node, delta_field_id (field));
+        /* A name that no file has: the member comes back NULL. */
+        physical = child != NULL ? child->name : (absent = g_strdup_printf (NO_COLUMN "_%u", i));
+      }
+      g_string_append (type_text, i > 0 ? ", " : "");
+      base_text_append_sql_identifier (type_text, physical);
+      g_string_append_c (type_text, ' ');
+      g_string_append_printf (member, "struct_extract(%s, ", input);
+      base_text_append_sql_literal (member, physical);
+      g_string_append_c (member, ')');
+      differs |= read_type (field->type, child, mapping, member->str, depth + 1, type_text, inner);
+      differs |= strcmp (physical, field->name) != 0;
+      g_string_append (pack, i > 0 ? ", " : "");
+      base_text_append_sql_identifier (pack, field->name);
+      g_string_append_printf (pack, " := %s", inner->str);
+    }
+    g_string_append_c (type_text, ')');
+    if (differs)
+      g_string_append_printf (expression, "CASE WHEN %s IS NULL THEN NULL ELSE struct_pack(%s) END", input, pack->str);
+    else
+      g_string_append (expression, input);
+    return differs;
+  }
+  default:
+    break;
+  }
+  duck_type_append_text (type_text, type);
+  g_string_append (expression, input);
+  return FALSE;
+}
+
+/* Whether footers must be read: for ids, and for timestamps that may be stored without a zone. */
+static gboolean
+holds_timestamp (const BaseType *type)
+{
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_TIMESTAMP:
+    return TRUE;
+  case BASE_TYPE_ARRAY:
+    return holds_timestamp (base_type_element (type));
+  case BASE_TYPE_MAP:
+    return holds_timestamp (base_type_key (type)) || holds_timestamp (base_type_value (type));
+  case BASE_TYPE_STRUCT:
+    for (guint i = 0; i < base_type_n_fields (type); i++)
+      if (holds_timestamp (base_type_field (type, i)->type))
+        return TRUE;
+    return FALSE;
+  default:
+    return FALSE;
+  }
+}
+
+static gboolean
+needs_footers (Builder *builder)
+{
+  BaseType *schema = delta_metadata_schema (builder->metadata);
+
+  for (guint i = 0; i < builder->request->n_columns; i++) {
+    guint column = builder->request->columns[i].column;
+    if (delta_metadata_is_partition_column (builder->metadata, column))
+      continue;
+    if (builder->mapping == DELTA_MAPPING_ID || holds_timestamp (base_type_field (schema, column)->type))
+      return TRUE;
+  }
+  for (guint i = 0; i < builder->request->n_hidden; i++)
+    if (holds_timestamp (builder->request->hidden[i].type))
+      return TRUE;
+  return FALSE;
+}
+
+/* How a branch reads: entries of the schema map, and an expression per column and hidden column of the request. */
+typedef struct {
+  GString *map;           /* 'physical': {…}, … */
+  GHashTable *names;      /* physical → pN; both owned */
+  GPtrArray *expressions; /* char*, columns then hidden; NULL for partition columns */
+} Reading;
+
+static void
+reading_clear (Reading *reading)
+{
+  g_string_free (reading->map, TRUE);
+  g_hash_table_unref (reading->names);
+  g_ptr_array_unref (reading->expressions);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Reading, reading_clear)
+
+/* Adds a physical column and returns its name inside the branch (a borrow). One physical column is read once. */
+static const char *
+read_column (Reading *reading, const char *physical, const char *type_text)
+{
+  const char *name = g_hash_table_lookup (reading->names, physical);
+  char *fresh;
+
+  if (name != NULL)
+    return name;
+  fresh = g_strdup_printf ("p%u", g_hash_table_size (reading->names));
+  g_hash_table_insert (reading->names, g_strdup (physical), fresh);
+  if (reading->map->len > 0)
+    g_string_append (reading->map, ", ");
+  base_text_append_sql_literal (reading->map, physical);
+  g_string_append_printf (reading->map, ": {name: '%s', type: ", fresh);
+  base_text_append_sql_literal (reading->map, type_text);
+  g_string_append (reading->map, ", default_value: NULL}");
+  return fresh;
+}
+
+static void
+read_one (Reading *reading, const char *physical, const BaseType *type, const DeltaFooterNode *node,
+          DeltaMapping mapping)
+{
+  g_autoptr (GString) type_text = g_string_new (NULL);
+  g_autoptr (GString) unused = g_string_new (NULL);
+  GString *expression = g_string_new (NULL);
+  const char *name;
+  g_autofree char *input = NULL;
+
+  if (base_type_kind (type) == BASE_TYPE_VOID) {
+    g_ptr_array_add (reading->expressions, g_string_free (expression, FALSE));
+    return;
+  }
+  (void) read_type (type, node, mapping, "", 0, type_text, unused); /* first the type, for the name */
+  name = read_column (reading, physical, type_text->str);
+  input = g_strconcat ("f.", name, NULL);
+  g_string_truncate (type_text, 0);
+  (void) read_type (type, node, mapping, input, 0, type_text, expression); /* the same type again */
+  g_ptr_array_add (reading->expressions, g_string_free (expression, FALSE));
+}
+
+/* @footer: (nullable). */
+static void
+make_reading (Builder *builder, const DeltaFooterNode *footer, Reading *reading)
+{
+  const DeltaScanRequest *request = builder->request;
+  BaseType *schema = delta_metadata_schema (builder->metadata);
+
+  reading->map = g_string_new (NULL);
+  reading->names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  reading->expressions = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < request->n_columns; i++) {
+    const BaseField *field = base_type_field (schema, request->columns[i].column);
+    const char *physical = delta_field_physical_name (field, builder->mapping);
+    const DeltaFooterNode *node = delta_footer_child (footer, physical);
+    if (delta_metadata_is_partition_column (builder->metadata, request->columns[i].column)) {
+      g_ptr_array_add (reading->expressions, NULL);
+      continue;
+    }
+    if (builder->mapping == DELTA_MAPPING_ID && footer != NULL && footer->has_ids) {
+      node = delta_footer_child_by_id (footer, delta_field_id (field));
+      physical = node != NULL ? node->name : NO_COLUMN;
+    }
+    if (strcmp (physical, NO_COLUMN) == 0)
+      g_ptr_array_add (reading->expressions, g_strdup (""));
+    else
+      read_one (reading, physical, field->type, node, builder->mapping);
+  }
+  for (guint i = 0; i < request->n_hidden; i++)
+    read_one (reading, request->hidden[i].physical_name, request->hidden[i].type,
+              delta_footer_child (footer, request->hidden[i].physical_name), DELTA_MAPPING_NONE);
+  if (request->row_id_name != NULL && delta_metadata_row_id_column (builder->metadata) != NULL)
+    (void) read_column (reading, delta_metadata_row_id_column (builder->metadata), "BIGINT");
+  if (request->row_commit_version_name != NULL && delta_metadata_row_commit_version_column (builder->metadata) != NULL)
+    (void) read_column (reading, delta_metadata_row_commit_version_column (builder->metadata), "BIGINT");
+  if (reading->map->len == 0)
+    (void) read_column (reading, NO_COLUMN, "BOOLEAN"); /* DuckDB wants at least one */
+}
+
+/* The text that decides which branch a file belongs to. */
+static char *
+reading_signature (const Reading *reading, gboolean filtered)
+{
+  GString *text = g_string_new (filtered ? "filtered " : "plain ");
+
+  g_string_append (text, reading->map->str);
+  for (guint i = 0; i < reading->expressions->len; i++)
+    g_string_append_printf (text, "\n%s",
+                            reading->expressions->pdata[i] != NULL ? (char *) reading->expressions->pdata[i] : "");
+  return g_string_free (text, FALSE);
+}
+
+static gboolean
+sign_items (Builder *builder, GError **error)
+{
+  g_autofree const DeltaFooterNode **footers = NULL;
+  g_autofree const char **paths = NULL;
+
+  if (!needs_footers (builder)) {
+    for (guint i = 0; i < builder->items->len; i++) {
+      Item *item = builder->items->pdata[i];
+      item->reading = g_strdup (item->vector != NULL ? "filtered" : "plain");
+    }
+    return TRUE;
+  }
+  footers = g_new0 (const DeltaFooterNode *, builder->items->len + 1);
+  paths = g_new0 (const char *, builder->items->len + 1);
+  for (guint i = 0; i < builder->items->len; i++)
+    paths[i] = ((Item *) builder->items->pdata[i])->path;
+  if (!delta_footers_load (builder->table, paths, builder->items->len, footers, builder->cancel, error))
+    return FALSE;
+  for (guint i = 0; i < builder->items->len; i++) {
+    Item *item = builder->items->pdata[i];
+    g_auto (Reading) reading = { 0 };
+    make_reading (builder, footers[i], &reading);
+    item->reading = reading_signature (&reading, item->vector != NULL);
+  }
+  return TRUE;
+}
+
+static int
+compare_items (gconstpointer a, gconstpointer b)
+{
+  const Item *left = *(Item *const *) a;
+  const Item *right = *(Item *const *) b;
+  int order = (left->vector != NULL) - (right->vector != NULL);
+
+  if (order == 0)
+    order = strcmp (left->reading, right->reading);
+  /* Within a branch the order of the input, which g_ptr_array_sort() does not keep by itself. */
+  return order != 0 ? order : strcmp (delta_file_key (left->file), delta_file_key (right->file));
+}
+
+/* Values per file ----------------------------------------------------------------------------------------------------- */
+
+/* One column of values per file inside a branch. */
+typedef struct {
+  BaseType *type;
+  GArray *values;   /* DeltaValue per item */
+  GPtrArray *texts; /* what the values borrow from */
+  int index;        /* in the lent table; -1 = a literal */
+} FileValues;
+
+static void
+file_values_free (gpointer data)
+{
+  FileValues *values = data;
+
+  base_type_unref (values->type);
+  g_array_unref (values->values);
+  g_ptr_array_unref (values->texts);
+  g_free (values);
+}
+
+static FileValues *
+file_values_new (const BaseType *type)
+{
+  FileValues *values = g_new0 (FileValues, 1);
+
+  values->type = base_type_ref (type);
+  values->values = g_array_new (FALSE, FALSE, sizeof (DeltaValue));
+  values->texts = g_ptr_array_new_with_free_func (g_free);
+  values->index = -1;
+  return values;
+}
+
+static gboolean
+value_equal (const BaseType *type, const DeltaValue *a, const DeltaValue *b)
+{
+  if (a->is_null || b->is_null)
+    return a->is_null && b->is_null;
+  return delta_value_compare (type, a, b) == 0;
+}
+
+static gboolean
+is_uniform (const FileValues *values)
+{
+  const DeltaValue *first = &g_array_index (values->values, DeltaValue, 0);
+
+  for (guint i = 1; i < values->values->len; i++)
+    if (!value_equal (values->type, first, &g_array_index (values->values, DeltaValue, i)))
+      return FALSE;
+  /* A NUL cannot stand in SQL text, and -0.0 equals 0.0. */
+  return first->is_null || ((first->text == NULL || memchr (first->text, '\0', first->text_bytes) == NULL) &&
+                            !(first->real == 0 && signbit (first->real)));
+}
+
+static void
+append_int128 (GString *out, __int128 value)
+{
+  char digits[44];
+  char *at = digits + sizeof digits;
+  unsigned __int128 rest = value < 0 ? -(unsigned __int128) value : (unsigned __int128) value;
+
+  *--at = '\0';
+  do {
+    *--at = (char) ('0' + (int) (rest % 10));
+    rest /= 10;
+  } while (rest != 0);
+  if (value < 0)
+    *--at = '-';
+  g_string_append (out, at);
+}
+
+static void
+append_real (GString *out, double value)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (isnan (value))
+    g_string_append (out, "'NaN'");
+  else if (isinf (value))
+    g_string_append (out, value > 0 ? "'Infinity'" : "'-Infinity'");
+  else
+    g_string_append_printf (out, "'%s'", g_ascii_dtostr (buffer, sizeof buffer, value));
+}
+
+/* `CAST(… AS DECIMAL(10,2))` of an unscaled value. */
+static void
+append_decimal (GString *out, __int128 unscaled, guint scale)
+{
+  g_autoptr (GString) digits = g_string_new (NULL);
+  gboolean negative = unscaled < 0;
+
+  append_int128 (digits, negative ? -unscaled : unscaled);
+  while (digits->len <= scale)
+    g_string_prepend_c (digits, '0');
+  if (scale > 0)
+    g_string_insert_c (digits, (gssize) (digits->len - scale), '.');
+  g_string_append_printf (out, "'%s%s'", negative ? "-" : "", digits->str);
+}
+
+static void
+append_literal (GString *out, const BaseType *type, const DeltaValue *value)
+{
+  g_autofree char *type_text = duck_type_text (type);
+
+  if (value->is_null) {
+    g_string_append_printf (out, "NULL::%s", type_text);
+    return;
+  }
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_DATE:
+    g_string_append (out, "(DATE '1970-01-01' + ");
+    append_int128 (out, value->integer);
+    g_string_append (out, "::INTEGER)");
+    return;
+  case BASE_TYPE_TIMESTAMP:
+  case BASE_TYPE_TIMESTAMP_NTZ:
+    g_string_append (out, base_type_kind (type) == BASE_TYPE_TIMESTAMP ? "timezone('UTC', make_timestamp("
+                                                                       : "(make_timestamp(");
+    append_int128 (out, value->integer);
+    g_string_append (out, "::BIGINT))");
+    return;
+  case BASE_TYPE_BINARY:
+    g_string_append (out, "from_hex('");
+    for (gsize i = 0; i < value->text_bytes; i++)
+      g_string_append_printf (out, "%02X", (guchar) value->text[i]);
+    g_string_append (out, "')");
+    return;
+  default:
+    break;
+  }
+  g_string_append (out, "CAST(");
+  if (base_type_kind (type) == BASE_TYPE_STRING) {
+    g_autofree char *text = g_strndup (value->text, value->text_bytes);
+    base_text_append_sql_literal (out, text);
+  } else if (base_type_kind (type) == BASE_TYPE_DECIMAL) {
+    append_decimal (out, value->integer, base_type_scale (type));
+  } else if (base_type_kind (type) == BASE_TYPE_FLOAT || base_type_kind (type) == BASE_TYPE_DOUBLE) {
+    append_real (out, value->real);
+  } else if (base_type_kind (type) == BASE_TYPE_BOOLEAN) {
+    g_string_append (out, value->integer != 0 ? "TRUE" : "FALSE");
+  } else {
+    append_int128 (out, value->integer);
+  }
+  g_string_append_printf (out, " AS %s)", type_text);
+}
+
+static DuckTableColumn
+table_column (const BaseType *type, const char *name)
+{
+  static const DuckKind kinds[] = {
+    [BASE_TYPE_BOOLEAN] = DUCK_KIND_BOOLEAN,
+    [BASE_TYPE_BYTE] = DUCK_KIND_TINYINT,
+    [BASE_TYPE_SHORT] = DUCK_KIND_SMALLINT,
+    [BASE_TYPE_INTEGER] = DUCK_KIND_INTEGER,
+    [BASE_TYPE_LONG] = DUCK_KIND_BIGINT,
+    [BASE_TYPE_FLOAT] = DUCK_KIND_FLOAT,
+    [BASE_TYPE_DOUBLE] = DUCK_KIND_DOUBLE,
+    [BASE_TYPE_DECIMAL] = DUCK_KIND_DECIMAL,
+    [BASE_TYPE_STRING] = DUCK_KIND_VARCHAR,
+    [BASE_TYPE_BINARY] = DUCK_KIND_BLOB,
+    [BASE_TYPE_DATE] = DUCK_KIND_DATE,
+    [BASE_TYPE_TIMESTAMP] = DUCK_KIND_TIMESTAMP_TZ,
+    [BASE_TYPE_TIMESTAMP_NTZ] = DUCK_KIND_TIMESTAMP,
+  };
+  DuckTableColumn column = { .name = name, .kind = kinds[base_type_kind (type)] };
+
+  if (column.kind == DUCK_KIND_DECIMAL) {
+    column.width = (guint8) base_type_precision (type);
+    column.scale = (guint8) base_type_scale (type);
+  }
+  return column;
+}
+
+static void
+set_cell (DuckTable *table, guint column, const BaseType *type, const DeltaValue *value)
+{
+  if (value->is_null)
+    return;
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_FLOAT:
+  case BASE_TYPE_DOUBLE:
+    duck_table_set_double (table, column, value->real);
+    break;
+  case BASE_TYPE_STRING:
+  case BASE_TYPE_BINARY:
+    duck_table_set_string (table, column, value->text, value->text_bytes);
+    break;
+  case BASE_TYPE_DECIMAL:
+    duck_table_set_int128 (table, column, value->integer);
+    break;
+  default:
+    duck_table_set_int64 (table, column, (gint64) value->integer);
+  }
+}
+
+/* Branches ------------------------------------------------------------------------------------------------------------ */
+
+/* Files [start, end) of the items, read by one text. */
+typedef struct {
+  Builder *builder;
+  Item **items;
+  guint n_items;
+  guint first_index; /* of file_index over all branches */
+  GPtrArray *values; /* FileValues */
+} Branch;
+
+static FileValues *
+branch_values (Branch *branch, const BaseType *type)
+{
+  FileValues *values = file_values_new (type);
+
+  g_ptr_array_add (branch->values, values);
+  return values;
+}
+
+/* Gives the values their place and appends the expression that reads them. */
+static void
+append_values (Branch *branch, FileValues *values, GString *out)
+{
+  if (is_uniform (values)) {
+    append_literal (out, values->type, &g_array_index (values->values, DeltaValue, 0));
+    return;
+  }
+  values->index = 0;
+  for (guint i = 0; i < branch->values->len; i++) {
+    FileValues *other = branch->values->pdata[i];
+    if (other != values && other->index >= 0)
+      values->index = MAX (values->index, other->index + 1);
+  }
+  g_string_append_printf (out, "v.v%d", values->index);
+}
+
+static gboolean
+append_partition_values (Branch *branch, const BaseField *field, GString *out, GError **error)
+{
+  FileValues *values = branch_values (branch, field->type);
+  const char *physical = delta_field_physical_name (field, branch->builder->mapping);
+
+  for (guint i = 0; i < branch->n_items; i++) {
+    DeltaPartitionValue written;
+    DeltaValue value;
+    (void) delta_file_find_partition_value (branch->items[i]->file, physical,
+                                            &written); /* a missing one reads as NULL */
+    if (!delta_value_parse (field->type, written.text, written.text_bytes, &value)) {
+      g_autofree char *type_text = base_type_text (field->type);
+      base_error_set (error, SLUICE_ERROR_DELTA_INVALID_PARTITION_VALUE,
+                      "the value `%.200s` of the partition column `%s` is no %s", written.text, field->name, type_text);
+      base_error_add_param (error, "path", delta_file_path (branch->items[i]->file));
+      return FALSE;
+    }
+    g_array_append_val (values->values, value);
+  }
+  append_values (branch, values, out);
+  return TRUE;
+}
+
+/* A number per file, -1 = NULL. */
+static void
+append_numbers (Branch *branch, BaseTypeKind kind, gint64 (*get) (const DeltaFile *file), GString *out)
+{
+  g_autoptr (BaseType) type = base_type_simple (kind);
+  FileValues *values = branch_values (branch, type);
+
+  for (guint i = 0; i < branch->n_items; i++) {
+    gint64 number = get (branch->items[i]->file);
+    DeltaValue value = { .is_null = number < 0, .integer = number };
+    g_array_append_val (values->values, value);
+  }
+  append_values (branch, values, out);
+}
+
+static gint64
+modified_us (const DeltaFile *file)
+{
+  return delta_file_modified_ms (file) * 1000;
+}
+
+static gboolean
+append_request_values (Branch *branch, guint index, GString *out, GError **error)
+{
+  const DeltaScanValue *asked = &branch->builder->request->values[index];
+  BaseTypeKind kind = base_type_kind (asked->type);
+  g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_LONG);
+  gboolean counted = kind == BASE_TYPE_DATE || kind == BASE_TYPE_TIMESTAMP || kind == BASE_TYPE_TIMESTAMP_NTZ;
+  FileValues *values = branch_values (branch, asked->type);
+
+  for (guint i = 0; i < branch->n_items; i++) {
+    const char *text = branch->items[i]->values != NULL ? branch->items[i]->values[index] : NULL;
+    char *copy = g_strdup (text);
+    DeltaValue value;
+    /* Instants and dates come as numbers. */
+    g_ptr_array_add (values->texts, copy);
+    if (!delta_value_parse (counted ? number : asked->type, copy, copy != NULL ? strlen (copy) : 0, &value))
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "the value `%s` for `%s` is not of its type", text,
+                             asked->name);
+    g_array_append_val (values->values, value);
+  }
+  append_values (branch, values, out);
+  return TRUE;
+}
+
+static void
+append_output (GString *out, gboolean *first, const char *expression, const char *name)
+{
+  g_string_append (out, *first ? "" : ", ");
+  *first = FALSE;
+  g_string_append (out, expression);
+  g_string_append (out, " AS ");
+  base_text_append_sql_identifier (out, name);
+}
+
+/* stable row id, row commit version: the materialized value, else what the file says. */
+static void
+append_row_tracking (Branch *branch, const Reading *reading, GString *out, gboolean *first)
+{
+  const DeltaScanRequest *request = branch->builder->request;
+  DeltaMetadata *metadata = branch->builder->metadata;
+
+  if (request->row_id_name != NULL) {
+    const char *column = delta_metadata_row_id_column (metadata);
+    g_autoptr (GString) text = g_string_new (NULL);
+    if (column != NULL)
+      g_string_append_printf (text, "coalesce(f.%s, ", (char *) g_hash_table_lookup (reading->names, column));
+    append_numbers (branch, BASE_TYPE_LONG, delta_file_base_row_id, text);
+    g_string_append_printf (text, " + f.file_row_number%s", column != NULL ? ")" : "");
+    append_output (out, first, text->str, request->row_id_name);
+  }
+  if (request->row_commit_version_name != NULL) {
+    const char *column = delta_metadata_row_commit_version_column (metadata);
+    g_autoptr (GString) text = g_string_new (NULL);
+    if (column != NULL)
+      g_string_append_printf (text, "coalesce(f.%s, ", (char *) g_hash_table_lookup (reading->names, column));
+    append_numbers (branch, BASE_TYPE_LONG, delta_file_default_row_commit_version, text);
+    g_string_append (text, column != NULL ? ")" : "");
+    append_output (out, first, text->str, request->row_commit_version_name);
+  }
+}
+
+static void
+append_extras (Branch *branch, const Reading *reading, GString *out)
+{
+  const DeltaScanRequest *request = branch->builder->request;
+  gboolean first = out->len == 0;
+
+  if (request->file_index_name != NULL) {
+    g_autofree char *text = g_strdup_printf ("(f.file_index::BIGINT + %u)", branch->first_index);
+    append_output (out, &first, text, request->file_index_name);
+  }
+  if (request->row_number_name != NULL)
+    append_output (out, &first, "f.file_row_number::BIGINT", request->row_number_name);
+  append_row_tracking (branch, reading, out, &first);
+  if (request->path_name != NULL)
+    append_output (out, &first, "f.filename", request->path_name);
+  if (request->size_name != NULL) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    append_numbers (branch, BASE_TYPE_LONG, delta_file_size_bytes, text);
+    append_output (out, &first, text->str, request->size_name);
+  }
+  if (request->modified_name != NULL) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    append_numbers (branch, BASE_TYPE_TIMESTAMP, modified_us, text);
+    append_output (out, &first, text->str, request->modified_name);
+  }
+}
+
+static gboolean
+append_outputs (Branch *branch, const Reading *reading, GString *out, GError **error)
+{
+  const DeltaScanRequest *request = branch->builder->request;
+  BaseType *schema = delta_metadata_schema (branch->builder->metadata);
+  gboolean first = TRUE;
+
+  for (guint i = 0; i < request->n_columns; i++) {
+    const BaseField *field = base_type_field (schema, request->columns[i].column);
+    g_autoptr (GString) text = g_string_new (reading->expressions->pdata[i]);
+    if (reading->expressions->pdata[i] == NULL) {
+      if (!append_partition_values (branch, field, text, error))
+        return FALSE;
+    } else if (text->len == 0) {
+      g_string_append (text, "NULL::");
+      duck_type_append_text (text, field->type);
+    }
+    append_output (out, &first, text->str, request->columns[i].name);
+  }
+  for (guint i = 0; i < request->n_hidden; i++)
+    append_output (out, &first, reading->expressions->pdata[request->n_columns + i], request->hidden[i].name);
+  for (guint i = 0; i < request->n_values; i++) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    if (!append_request_values (branch, i, text, error))
+      return FALSE;
+    append_output (out, &first, text->str, request->values[i].name);
+  }
+  append_extras (branch, reading, out);
+  if (out->len == 0)
+    g_string_append (out, "TRUE AS \"" NO_COLUMN "\""); /* only the number of rows is wanted */
+  return TRUE;
+}
+
+/* Lends the values that are no literals. */
+static void
+append_join (Branch *branch, GString *sql)
+{
+  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DuckTableColumn));
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  DuckTableColumn ix = { .name = "ix", .kind = DUCK_KIND_UBIGINT };
+  DuckTable *table;
+  guint64 handle;
+
+  g_array_append_val (columns, ix);
+  for (guint i = 0; i < branch->values->len; i++) {
+    FileValues *values = branch->values->pdata[i];
+    DuckTableColumn column;
+    if (values->index < 0)
+      continue;
+    g_ptr_array_add (names, g_strdup_printf ("v%d", values->index));
+    column = table_column (values->type, names->pdata[names->len - 1]);
+    g_array_append_val (columns, column);
+  }
+  if (columns->len == 1)
+    return;
+  table = duck_table_new ((const DuckTableColumn *) columns->data, columns->len);
+  for (guint row = 0; row < branch->n_items; row++) {
+    guint column = 1;
+    duck_table_set_int64 (table, 0, row);
+    for (guint i = 0; i < branch->values->len; i++) {
+      FileValues *values = branch->values->pdata[i];
+      if (values->index >= 0)
+        set_cell (table, column++, values->type, &g_array_index (values->values, DeltaValue, row));
+    }
+    duck_table_end_row (table);
+  }
+  handle = duck_engine_lend_table (delta_table_engine (branch->builder->table), table);
+  duck_holds_add (branch->builder->scan->holds, delta_table_engine (branch->builder->table), handle);
+  g_string_append_printf (sql, " JOIN sluice_files(%" G_GUINT64_FORMAT "::UBIGINT) v ON v.ix = f.file_index", handle);
+}
+
+static void
+append_filter (Branch *branch, GString *sql)
+{
+  Filter *filter;
+  guint64 handle;
+
+  if (branch->items[0]->vector == NULL)
+    return;
+  filter = g_new (Filter, 1);
+  filter->vectors = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_vector_unref);
+  filter->only = g_array_new (FALSE, FALSE, sizeof (gboolean));
+  for (guint i = 0; i < branch->n_items; i++) {
+    g_ptr_array_add (filter->vectors, delta_vector_ref (branch->items[i]->vector));
+    g_array_append_val (filter->only, branch->items[i]->only);
+  }
+  handle = duck_engine_lend_filter (delta_table_engine (branch->builder->table), &filter_funcs, filter);
+  duck_holds_add (branch->builder->scan->holds, delta_table_engine (branch->builder->table), handle);
+  g_string_append_printf (sql, " WHERE sluice_live(%" G_GUINT64_FORMAT "::UBIGINT, f.file_index, f.file_row_number)",
+                          handle);
+}
+
+static gboolean
+append_branch (Branch *branch, GError **error)
+{
+  Builder *builder = branch->builder;
+  g_auto (Reading) reading = { 0 };
+  g_autoptr (GString) outputs = g_string_new (NULL);
+  const DeltaFooterNode *footer = NULL;
+
+  if (needs_footers (builder))
+    footer = delta_table_cached_footer (builder->table, branch->items[0]->path);
+  make_reading (builder, footer, &reading);
+  if (!append_outputs (branch, &reading, outputs, error))
+    return FALSE;
+  g_string_append (builder->sql, builder->sql->len > 0 ? " UNION ALL SELECT " : "SELECT ");
+  g_string_append (builder->sql, outputs->str);
+  g_string_append (builder->sql, " FROM read_parquet([");
+  for (guint i = 0; i < branch->n_items; i++) {
+    g_autofree char *escaped = delta_scan_escape_glob (branch->items[i]->path);
+    g_string_append (builder->sql, i > 0 ? ", " : "");
+    base_text_append_sql_literal (builder->sql, escaped);
+    g_ptr_array_add (builder->scan->files, delta_file_ref (branch->items[i]->file));
+  }
+  g_string_append_printf (builder->sql, "], hive_partitioning = false, schema = MAP{%s}) f", reading.map->str);
+  append_join (branch, builder->sql);
+  append_filter (branch, builder->sql);
+  return TRUE;
+}
+
+static gboolean
+append_branches (Builder *builder, GError **error)
+{
+  g_ptr_array_sort (builder->items, compare_items);
+  for (guint start = 0, end; start < builder->items->len; start = end) {
+    Item *first = builder->items->pdata[start];
+    g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (file_values_free);
+    Branch branch = { builder, (Item **) builder->items->pdata + start, 0, builder->scan->files->len, values };
+    for (end = start + 1; end < builder->items->len; end++) {
+      Item *item = builder->items->pdata[end];
+      if ((item->vector != NULL) != (first->vector != NULL) || strcmp (item->reading, first->reading) != 0)
+        break;
+    }
+    branch.n_items = end - start;
+    if (!append_branch (&branch, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+append_empty (GString *out, gboolean *first, const BaseType *type, const char *name)
+{
+  g_autofree char *type_text = NULL;
+  g_autofree char *expression = NULL;
+
+  if (name == NULL)
+    return;
+  type_text = duck_type_text (type);
+  expression = g_strconcat ("NULL::", type_text, NULL);
+  append_output (out, first, expression, name);
+}
+
+char *
+delta_scan_empty_sql (DeltaMetadata *metadata, const DeltaScanRequest *request)
+{
+  GString *sql = g_string_new ("SELECT ");
+  BaseType *schema = delta_metadata_schema (metadata);
+  g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_LONG);
+  g_autoptr (BaseType) text = base_type_simple (BASE_TYPE_STRING);
+  g_autoptr (BaseType) instant = base_type_simple (BASE_TYPE_TIMESTAMP);
+  gboolean first = TRUE;
+
+  for (guint i = 0; i < request->n_columns; i++)
+    append_empty (sql, &first, base_type_field (schema, request->columns[i].column)->type, request->columns[i].name);
+  for (guint i = 0; i < request->n_hidden; i++)
+    append_empty (sql, &first, request->hidden[i].type, request->hidden[i].name);
+  for (guint i = 0; i < request->n_values; i++)
+    append_empty (sql, &first, request->values[i].type, request->values[i].name);
+  append_empty (sql, &first, number, request->file_index_name);
+  append_empty (sql, &first, number, request->row_number_name);
+  append_empty (sql, &first, number, request->row_id_name);
+  append_empty (sql, &first, number, request->row_commit_version_name);
+  append_empty (sql, &first, text, request->path_name);
+  append_empty (sql, &first, number, request->size_name);
+  append_empty (sql, &first, instant, request->modified_name);
+  if (first)
+    g_string_append (sql, "TRUE AS \"" NO_COLUMN "\"");
+  g_string_append (sql, " WHERE false");
+  return g_string_free (sql, FALSE);
+}
+
+DeltaScan *
+delta_scan_new (DeltaSnapshot *snapshot, const DeltaScanRequest *request, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (DeltaScan) scan = g_new0 (DeltaScan, 1);
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (item_free);
+  g_autoptr (GString) sql = g_string_new (NULL);
+  DeltaMetadata *metadata = request->metadata != NULL ? request->metadata : delta_snapshot_metadata (snapshot);
+  Builder builder = { snapshot, delta_snapshot_table (snapshot),
+                      metadata, delta_metadata_mapping (metadata),
+                      request,  cancel,
+                      items,    scan,
+                      sql };
+
+  g_atomic_ref_count_init (&scan->references);
+  scan->snapshot = delta_snapshot_ref (snapshot);
+  scan->files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
+  scan->holds = duck_holds_new ();
+  if (delta_table_engine (builder.table) == NULL) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "the table %s was opened without an engine to read Parquet", delta_table_location (builder.table));
+    return NULL;
+  }
+  if (!collect_items (&builder, error) || !sign_items (&builder, error) || !append_branches (&builder, error)) {
+    base_error_add_context (error, "while planning to read version %" G_GINT64_FORMAT " of %s",
+                            delta_snapshot_version (snapshot), delta_table_location (builder.table));
+    return NULL;
+  }
+  scan->sql = items->len > 0 ? g_strdup (sql->str) : delta_scan_empty_sql (metadata, request);
+  return g_steal_pointer (&scan);
+}

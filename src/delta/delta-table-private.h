@@ -1,0 +1,30 @@
+/* What the room itself knows of a DeltaTable. */
+#pragma once
+
+#include "delta-log-private.h"
+#include "delta-table.h"
+#include "delta-vector.h"
+#include "duck-session.h"
+
+G_BEGIN_DECLS
+
+/* A hold keeps the table's memory, a reference its caches too: the cached snapshot holds its table without a cycle. */
+DeltaTable *delta_table_hold (DeltaTable *table);
+void delta_table_release (DeltaTable *table);
+
+/* A session for reading metadata. Errors: UNSUPPORTED_FEATURE without an engine. Returns: (transfer full). */
+DuckSession *delta_table_session (DeltaTable *table, GError **error);
+
+/* Timestamps of commits: ascending by version, milliseconds, one per entry of @commits. */
+gboolean delta_table_timestamps_of (DeltaTable *table, GArray *commits, gint64 **timestamps_ms, GError **error);
+
+/* Vectors kept for a while; both take care of locking. @id: as delta_vector_descriptor_id(). */
+DeltaVector *delta_table_cached_vector (DeltaTable *table, const char *id); /* (transfer full) (nullable) */
+void delta_table_cache_vector (DeltaTable *table, const char *id, DeltaVector *vector);
+
+/* Something kept per file path (footers); the value's life is the table's. (nullable) */
+gpointer delta_table_cached_footer (DeltaTable *table, const char *path);
+/* @footer: (transfer full): freed by @free_footer; if another was put first, that one is returned and @footer freed. */
+gpointer delta_table_cache_footer (DeltaTable *table, const char *path, gpointer footer, GDestroyNotify free_footer);
+
+G_END_DECLS

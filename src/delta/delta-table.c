@@ -1,0 +1,887 @@
+/* A table's place, and how its newest state is found.
+ *
+ * Opening cold: `_last_checkpoint` (a hint) → one listing from there → newest whole checkpoint not above the wanted version →
+ * commits after it, which must be without a gap. A hint that lies or a checkpoint that cannot be read costs another look,
+ * not the answer.
+ *
+ * Opening warm: the commit file of the version known must still be the same (else the table was replaced); then version + 1,
+ * + 2, … are read until one is missing. A warm open of an unchanged table is two system calls.
+ *
+ * Invariants:
+ *   1. `cached` never goes back to an older version of the same history.
+ *   2. Nothing under the lock does input or output.
+ */
+#include "base-error.h"
+#include "base-json.h"
+#include "delta-snapshot-private.h"
+#include "delta-table-private.h"
+#include "duck-engine.h"
+
+#include <string.h>
+
+#define MAX_CACHED_VECTORS 256
+#define MAX_CACHED_FOOTERS 200000
+
+struct DeltaTable {
+  gatomicrefcount memory; /* holds and references */
+  gint n_users;           /* references: may come back from none while a hold lives */
+  Store *store;
+  DuckEngine *engine;
+  GMutex lock;
+  DeltaSnapshot *cached;
+  GHashTable *vectors; /* id → DeltaVector */
+  GHashTable *footers; /* path → Footer */
+};
+
+typedef struct {
+  gpointer value;
+  GDestroyNotify free;
+} Footer;
+
+static void
+footer_free (gpointer data)
+{
+  Footer *footer = data;
+
+  footer->free (footer->value);
+  g_free (footer);
+}
+
+DeltaTable *
+delta_table_new (Store *store, DuckEngine *engine)
+{
+  DeltaTable *table = g_new0 (DeltaTable, 1);
+
+  g_atomic_ref_count_init (&table->memory);
+  table->n_users = 1;
+  table->store = store_ref (store);
+  table->engine = engine != NULL ? duck_engine_ref (engine) : NULL;
+  g_mutex_init (&table->lock);
+  table->vectors = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) delta_vector_unref);
+  table->footers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, footer_free);
+  return table;
+}
+
+DeltaTable *
+delta_table_hold (DeltaTable *table)
+{
+  g_atomic_ref_count_inc (&table->memory);
+  return table;
+}
+
+void
+delta_table_release (DeltaTable *table)
+{
+  if (table == NULL || !g_atomic_ref_count_dec (&table->memory))
+    return;
+  g_hash_table_unref (table->vectors);
+  g_hash_table_unref (table->footers);
+  store_unref (table->store);
+  duck_engine_unref (table->engine);
+  g_mutex_clear (&table->lock);
+  g_free (table);
+}
+
+DeltaTable *
+delta_table_ref (DeltaTable *table)
+{
+  g_atomic_int_inc (&table->n_users);
+  return delta_table_hold (table);
+}
+
+void
+delta_table_unref (DeltaTable *table)
+{
+  g_autoptr (DeltaSnapshot) dropped = NULL;
+
+  if (table == NULL)
+    return;
+  if (g_atomic_int_dec_and_test (&table->n_users)) {
+    g_mutex_lock (&table->lock);
+    dropped = g_steal_pointer (&table->cached);
+    g_mutex_unlock (&table->lock);
+  }
+  g_clear_pointer (&dropped, delta_snapshot_unref);
+  delta_table_release (table);
+}
+
+Store *
+delta_table_store (DeltaTable *table)
+{
+  return table->store;
+}
+
+DuckEngine *
+delta_table_engine (DeltaTable *table)
+{
+  return table->engine;
+}
+
+const char *
+delta_table_location (DeltaTable *table)
+{
+  return store_root (table->store);
+}
+
+DuckSession *
+delta_table_session (DeltaTable *table, GError **error)
+{
+  if (table->engine == NULL) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "the table %s was opened without an engine to read Parquet", delta_table_location (table));
+    return NULL;
+  }
+  return duck_session_new (table->engine, error);
+}
+
+char *
+delta_table_file_path (DeltaTable *table, DeltaFile *file, GError **error)
+{
+  const char *path = delta_file_decoded_path (file);
+  char *local;
+
+  if (path[0] == '/')
+    return g_strdup (path);
+  if (delta_file_is_absolute (file) || !store_key_is_valid (path)) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "the file `%s` of the table %s is not on this machine",
+                    path, delta_table_location (table));
+    return NULL;
+  }
+  local = store_local_path (table->store, path);
+  if (local == NULL)
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "the table %s is not on this machine",
+                    delta_table_location (table));
+  return local;
+}
+
+/* Caches -------------------------------------------------------------------------------------------------------------- */
+
+DeltaSnapshot *
+delta_table_cached_snapshot (DeltaTable *table)
+{
+  DeltaSnapshot *snapshot;
+
+  g_mutex_lock (&table->lock);
+  snapshot = table->cached != NULL ? delta_snapshot_ref (table->cached) : NULL;
+  g_mutex_unlock (&table->lock);
+  return snapshot;
+}
+
+static void
+cache_snapshot (DeltaTable *table, DeltaSnapshot *snapshot, gboolean replace_history)
+{
+  g_autoptr (DeltaSnapshot) dropped = NULL;
+
+  g_mutex_lock (&table->lock);
+  if (g_atomic_int_get (&table->n_users) > 0 &&
+      (table->cached == NULL || replace_history ||
+       delta_snapshot_version (table->cached) < delta_snapshot_version (snapshot))) {
+    dropped = table->cached;
+    table->cached = delta_snapshot_ref (snapshot);
+  }
+  g_mutex_unlock (&table->lock);
+}
+
+DeltaVector *
+delta_table_cached_vector (DeltaTable *table, const char *id)
+{
+  DeltaVector *vector;
+
+  g_mutex_lock (&table->lock);
+  vector = g_hash_table_lookup (table->vectors, id);
+  if (vector != NULL)
+    delta_vector_ref (vector);
+  g_mutex_unlock (&table->lock);
+  return vector;
+}
+
+void
+delta_table_cache_vector (DeltaTable *table, const char *id, DeltaVector *vector)
+{
+  g_mutex_lock (&table->lock);
+  if (g_hash_table_size (table->vectors) >= MAX_CACHED_VECTORS)
+    g_hash_table_remove_all (table->vectors);
+  g_hash_table_replace (table->vectors, g_strdup (id), delta_vector_ref (vector));
+  g_mutex_unlock (&table->lock);
+}
+
+gpointer
+delta_table_cached_footer (DeltaTable *table, const char *path)
+{
+  Footer *footer;
+
+  g_mutex_lock (&table->lock);
+  footer = g_hash_table_lookup (table->footers, path);
+  g_mutex_unlock (&table->lock);
+  return footer != NULL ? footer->value : NULL;
+}
+
+gpointer
+delta_table_cache_footer (DeltaTable *table, const char *path, gpointer value, GDestroyNotify free_footer)
+{
+  Footer *footer;
+
+  g_mutex_lock (&table->lock);
+  footer = g_hash_table_lookup (table->footers, path);
+  if (footer != NULL) {
+    free_footer (value);
+  } else {
+    footer = g_new (Footer, 1);
+    *footer = (Footer){ value, free_footer };
+    g_hash_table_insert (table->footers, g_strdup (path), footer);
+  }
+  g_mutex_unlock (&table->lock);
+  return footer->value;
+}
+
+/* Timestamps ---------------------------------------------------------------------------------------------------------- */
+
+static gboolean
+keep_commit_info (DeltaAction *action, gpointer timestamp_ms, GError **error G_GNUC_UNUSED)
+{
+  *(gint64 *) timestamp_ms = base_json_int64 (action->commit_info, "inCommitTimestamp", -1);
+  return TRUE;
+}
+
+/* inCommitTimestamp of one commit; -1 when its file is gone or does not say. */
+static gboolean
+read_in_commit_timestamp (DeltaTable *table, DeltaVersion version, gint64 *timestamp_ms, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  g_autofree char *key = delta_log_commit_key (version);
+  const char *text;
+  gsize size;
+
+  *timestamp_ms = -1;
+  if (!delta_log_read_commit (table->store, version, &bytes, error))
+    return FALSE;
+  if (bytes == NULL)
+    return TRUE;
+  text = g_bytes_get_data (bytes, &size);
+  return delta_log_parse (text != NULL ? text : "", size, key, 1u << DELTA_ACTION_COMMIT_INFO, keep_commit_info,
+                          timestamp_ms, error);
+}
+
+gboolean
+delta_table_timestamps_of (DeltaTable *table, GArray *commits, gint64 **timestamps_ms, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, error);
+  g_autofree gint64 *timestamps = NULL;
+  gint64 previous_ms = G_MININT64;
+
+  if (snapshot == NULL)
+    return FALSE;
+  timestamps = g_new (gint64, MAX (commits->len, 1));
+  for (guint i = 0; i < commits->len; i++) {
+    const DeltaLogCommit *commit = &g_array_index (commits, DeltaLogCommit, i);
+    gint64 in_commit_ms = -1;
+    if (delta_metadata_uses_in_commit_timestamp (delta_snapshot_metadata (snapshot), commit->version) &&
+        !read_in_commit_timestamp (table, commit->version, &in_commit_ms, error))
+      return FALSE;
+    timestamps[i] = in_commit_ms >= 0 ? in_commit_ms
+                    : i == 0          ? commit->modified_ms
+                                      : MAX (commit->modified_ms, previous_ms + 1);
+    previous_ms = timestamps[i];
+  }
+  *timestamps_ms = g_steal_pointer (&timestamps);
+  return TRUE;
+}
+
+/* Opening ------------------------------------------------------------------------------------------------------------- */
+
+static gboolean
+not_found (DeltaTable *table, GError **error)
+{
+  base_error_set (error, SLUICE_ERROR_DELTA_TABLE_NOT_FOUND, "there is no Delta table at %s",
+                  delta_table_location (table));
+  base_error_add_param (error, "path", delta_table_location (table));
+  return FALSE;
+}
+
+static gboolean
+version_not_found (DeltaTable *table, DeltaVersion version, DeltaVersion earliest, DeltaVersion latest, GError **error)
+{
+  g_autofree char *user_text = g_strdup_printf ("%" G_GINT64_FORMAT, version);
+  g_autofree char *earliest_text = g_strdup_printf ("%" G_GINT64_FORMAT, earliest);
+  g_autofree char *latest_text = g_strdup_printf ("%" G_GINT64_FORMAT, latest);
+
+  base_error_set (error, SLUICE_ERROR_DELTA_VERSION_NOT_FOUND,
+                  "version %s of the table %s does not exist; the versions that can be read are %s to %s", user_text,
+                  delta_table_location (table), earliest_text, latest_text);
+  base_error_add_param (error, "userVersion", user_text);
+  base_error_add_param (error, "earliest", earliest_text);
+  base_error_add_param (error, "latest", latest_text);
+  return FALSE;
+}
+
+gboolean
+delta_table_exists (DeltaTable *table, gboolean *exists, GError **error)
+{
+  g_autoptr (GPtrArray) entries = NULL;
+  gboolean found = FALSE;
+
+  /* Names of commits and checkpoints begin with a digit and so sort before all others. */
+  if (!store_list (table->store, DELTA_LOG_DIRECTORY, NULL, STORE_LIST_DIRECTORY | STORE_LIST_NAMES_ONLY, 1, &entries,
+                   error))
+    return FALSE;
+  if (entries->len > 0) {
+    const StoreEntry *entry = entries->pdata[0];
+    found = g_ascii_isdigit (entry->key[strlen (DELTA_LOG_DIRECTORY)]);
+  }
+  *exists = found;
+  return TRUE;
+}
+
+static DeltaLogCommit *
+commit_at (const DeltaLogListing *listing, guint index)
+{
+  return &g_array_index (listing->commits, DeltaLogCommit, index);
+}
+
+/* Index of the first commit ≥ @version. */
+static guint
+first_commit_from (const DeltaLogListing *listing, DeltaVersion version)
+{
+  guint low = 0;
+  guint high = listing->commits->len;
+
+  while (low < high) {
+    guint middle = low + (high - low) / 2;
+    if (commit_at (listing, middle)->version < version)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static DeltaVersion
+latest_of (const DeltaLogListing *listing)
+{
+  DeltaVersion latest = DELTA_VERSION_NONE;
+
+  if (listing->commits->len > 0)
+    latest = commit_at (listing, listing->commits->len - 1)->version;
+  if (listing->checkpoints->len > 0)
+    latest =
+        MAX (latest, g_array_index (listing->checkpoints, DeltaLogCheckpoint, listing->checkpoints->len - 1).version);
+  return latest;
+}
+
+/* The commits that a snapshot of @target over @checkpoint (nullable) needs must all be there. */
+static gboolean
+check_contiguous (DeltaTable *table, const DeltaLogListing *listing, const DeltaLogCheckpoint *checkpoint,
+                  DeltaVersion target, GError **error)
+{
+  DeltaVersion expected = checkpoint != NULL ? checkpoint->version + 1 : 0;
+
+  for (guint i = first_commit_from (listing, expected); i < listing->commits->len && expected <= target; i++) {
+    DeltaVersion version = commit_at (listing, i)->version;
+    if (version != expected) {
+      if (checkpoint == NULL && expected == 0)
+        return base_error_set (error, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG,
+                               "the log of %s begins at version %" G_GINT64_FORMAT
+                               " and holds no checkpoint to start from",
+                               delta_table_location (table), version);
+      return base_error_set (error, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS,
+                             "the log of %s has no version %" G_GINT64_FORMAT " although version %" G_GINT64_FORMAT
+                             " exists",
+                             delta_table_location (table), expected, version);
+    }
+    expected++;
+  }
+  if (expected <= target)
+    return base_error_set (error, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG,
+                           "the log of %s lacks version %" G_GINT64_FORMAT, delta_table_location (table), expected);
+  return TRUE;
+}
+
+static gboolean
+replay_commit (DeltaTable *table, DeltaReplay *replay, DeltaVersion version, GBytes *bytes, guint kinds, GError **error)
+{
+  g_autofree char *key = delta_log_commit_key (version);
+  gsize size;
+  const char *text = g_bytes_get_data (bytes, &size);
+
+  if (delta_log_parse (text != NULL ? text : "", size, key, kinds, delta_replay_action, replay, error))
+    return TRUE;
+  base_error_add_context (error, "while reading the log of %s", delta_table_location (table));
+  return FALSE;
+}
+
+/* Adds the commits after @checkpoint up to @target. */
+static gboolean
+replay_commits (DeltaTable *table, const DeltaLogListing *listing, DeltaReplay *replay, DeltaVersion from,
+                DeltaVersion target, BaseCancel *cancel, DeltaSnapshotOrigin *origin, GError **error)
+{
+  for (guint i = first_commit_from (listing, from); i < listing->commits->len; i++) {
+    const DeltaLogCommit *commit = commit_at (listing, i);
+    g_autoptr (GBytes) bytes = NULL;
+    guint kinds = DELTA_REPLAY_KINDS | (commit->version == target ? 1u << DELTA_ACTION_COMMIT_INFO : 0);
+    if (commit->version > target)
+      break;
+    if (!base_cancel_check (cancel, error) || !delta_log_read_commit (table->store, commit->version, &bytes, error))
+      return FALSE;
+    if (bytes == NULL)
+      return base_error_set (error, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS,
+                             "version %" G_GINT64_FORMAT " of %s went away while the log was read", commit->version,
+                             delta_table_location (table));
+    if (!replay_commit (table, replay, commit->version, bytes, kinds, error))
+      return FALSE;
+    origin->json_bytes += (gint64) g_bytes_get_size (bytes);
+    origin->timestamp_ms = MAX (commit->modified_ms, origin->timestamp_ms + 1);
+    origin->commit_modified_us = commit->modified_us;
+    origin->commit_size_bytes = commit->size_bytes;
+  }
+  return TRUE;
+}
+
+/* What the listing says of the checkpoint's own commit. */
+static void
+start_origin (const DeltaLogListing *listing, const DeltaLogCheckpoint *checkpoint, DeltaVersion target,
+              DeltaSnapshotOrigin *origin)
+{
+  guint i;
+
+  *origin = (DeltaSnapshotOrigin){
+    .version = target, .timestamp_ms = -1, .commit_size_bytes = -1, .checkpoint_version = DELTA_VERSION_NONE
+  };
+  if (checkpoint == NULL)
+    return;
+  origin->checkpoint_version = checkpoint->version;
+  origin->checkpoint_bytes = checkpoint->size_bytes;
+  i = first_commit_from (listing, checkpoint->version);
+  if (i < listing->commits->len && commit_at (listing, i)->version == checkpoint->version) {
+    origin->timestamp_ms = commit_at (listing, i)->modified_ms;
+    origin->commit_modified_us = commit_at (listing, i)->modified_us;
+    origin->commit_size_bytes = commit_at (listing, i)->size_bytes;
+  }
+}
+
+/* In-commit timestamps replace the file's time. */
+static gboolean
+settle_timestamp (DeltaTable *table, DeltaReplay *replay, DeltaSnapshotOrigin *origin, GError **error)
+{
+  DeltaMetadata *metadata = delta_replay_metadata (replay);
+  gint64 timestamp_ms = delta_replay_in_commit_timestamp_ms (replay);
+
+  if (metadata == NULL || !delta_metadata_uses_in_commit_timestamp (metadata, origin->version))
+    return TRUE;
+  if (timestamp_ms < 0 && !read_in_commit_timestamp (table, origin->version, &timestamp_ms, error))
+    return FALSE;
+  if (timestamp_ms >= 0)
+    origin->timestamp_ms = timestamp_ms;
+  return TRUE;
+}
+
+static DeltaSnapshot *
+open_over (DeltaTable *table, const DeltaLogListing *listing, const DeltaLogCheckpoint *checkpoint, DeltaVersion target,
+           BaseCancel *cancel, GError **error)
+{
+  g_autoptr (DeltaReplay) replay = delta_replay_new (NULL);
+  DeltaSnapshotOrigin origin;
+
+  if (!check_contiguous (table, listing, checkpoint, target, error))
+    return NULL;
+  start_origin (listing, checkpoint, target, &origin);
+  if (checkpoint != NULL && !delta_checkpoint_read (table, checkpoint, replay, cancel, error))
+    return NULL;
+  if (!replay_commits (table, listing, replay, checkpoint != NULL ? checkpoint->version + 1 : 0, target, cancel,
+                       &origin, error) ||
+      !settle_timestamp (table, replay, &origin, error))
+    return NULL;
+  return delta_replay_end (replay, table, &origin, error);
+}
+
+/* Tries the checkpoints from the newest down, then the bare commits; the first error is the one to tell. */
+static DeltaSnapshot *
+open_listed (DeltaTable *table, const DeltaLogListing *listing, DeltaVersion target, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (GError) first = NULL;
+  gboolean v2_seen = FALSE;
+
+  for (guint i = listing->checkpoints->len; i > 0; i--) {
+    const DeltaLogCheckpoint *checkpoint = &g_array_index (listing->checkpoints, DeltaLogCheckpoint, i - 1);
+    g_autoptr (GError) failure = NULL;
+    DeltaSnapshot *snapshot;
+    if (checkpoint->version > target)
+      continue;
+    if (checkpoint->v2) {
+      v2_seen = TRUE;
+      continue;
+    }
+    snapshot = open_over (table, listing, checkpoint, target, cancel, &failure);
+    if (snapshot != NULL)
+      return snapshot;
+    if (!g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT)) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
+    if (first == NULL)
+      first = g_steal_pointer (&failure);
+  }
+
+  g_autoptr (GError) failure = NULL;
+  DeltaSnapshot *snapshot = open_over (table, listing, NULL, target, cancel, &failure);
+  if (snapshot != NULL)
+    return snapshot;
+  if (v2_seen && (g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG) ||
+                  g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS))) {
+    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_READ,
+                    "the table %s cannot be read: it needs table features that this engine does not support: "
+                    "v2Checkpoint",
+                    delta_table_location (table));
+    return NULL;
+  }
+  g_propagate_error (error, first != NULL ? g_steal_pointer (&first) : g_steal_pointer (&failure));
+  return NULL;
+}
+
+/* @wanted: DELTA_VERSION_NONE = the newest. */
+static DeltaSnapshot *
+open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **error)
+{
+  g_auto (DeltaLogListing) listing = { 0 };
+  DeltaVersion hint;
+  DeltaVersion latest;
+
+  if (!delta_log_last_checkpoint (table->store, &hint, error))
+    return NULL;
+  if (hint > 0 && (wanted == DELTA_VERSION_NONE || hint <= wanted)) {
+    if (!delta_log_list (table->store, hint, FALSE, &listing, error))
+      return NULL;
+    if (listing.checkpoints->len > 0 &&
+        g_array_index (listing.checkpoints, DeltaLogCheckpoint, 0).version <= latest_of (&listing) &&
+        (wanted == DELTA_VERSION_NONE || wanted <= latest_of (&listing))) {
+      g_autoptr (GError) failure = NULL;
+      DeltaSnapshot *snapshot =
+          open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest_of (&listing) : wanted, cancel, &failure);
+      if (snapshot != NULL)
+        return snapshot;
+      /* What a look at the whole log might still mend is worth that look. */
+      if (!g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT) &&
+          !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG) &&
+          !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS)) {
+        g_propagate_error (error, g_steal_pointer (&failure));
+        return NULL;
+      }
+    }
+    delta_log_listing_clear (&listing);
+  }
+  if (!delta_log_list (table->store, 0, FALSE, &listing, error))
+    return NULL;
+  latest = latest_of (&listing);
+  if (latest == DELTA_VERSION_NONE) {
+    not_found (table, error);
+    return NULL;
+  }
+  if (wanted > latest) {
+    DeltaVersion earliest = listing.commits->len > 0 ? commit_at (&listing, 0)->version : latest;
+    version_not_found (table, wanted, earliest, latest, error);
+    return NULL;
+  }
+  return open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest : wanted, cancel, error);
+}
+
+/* Whether @snapshot still is a version of the table that lies here now. */
+static gboolean
+is_current (DeltaTable *table, DeltaSnapshot *snapshot, gboolean *current, GError **error)
+{
+  const DeltaSnapshotOrigin *origin = delta_snapshot_origin (snapshot);
+  g_autofree char *key = delta_log_commit_key (origin->version);
+  StoreEntry *entry = NULL;
+
+  if (!store_stat (table->store, key, &entry, error))
+    return FALSE;
+  *current = entry != NULL && origin->commit_size_bytes >= 0 && entry->size_bytes == origin->commit_size_bytes &&
+             entry->modified_us == origin->commit_modified_us;
+  if (entry != NULL)
+    store_entry_free (entry);
+  return TRUE;
+}
+
+/* Reads the commits after @base one by one until one is missing. @advanced: (out): NULL when there is none. */
+static gboolean
+open_warm (DeltaTable *table, DeltaSnapshot *base, BaseCancel *cancel, DeltaSnapshot **advanced, GError **error)
+{
+  g_autoptr (DeltaReplay) replay = NULL;
+  DeltaSnapshotOrigin origin = *delta_snapshot_origin (base);
+
+  *advanced = NULL;
+  for (;;) {
+    g_autoptr (GBytes) bytes = NULL;
+    g_autofree char *key = delta_log_commit_key (origin.version + 1);
+    StoreEntry *entry = NULL;
+    if (!base_cancel_check (cancel, error) || !delta_log_read_commit (table->store, origin.version + 1, &bytes, error))
+      return FALSE;
+    if (bytes == NULL)
+      break;
+    if (replay == NULL)
+      replay = delta_replay_new (base);
+    if (!replay_commit (table, replay, origin.version + 1, bytes, DELTA_REPLAY_KINDS | 1u << DELTA_ACTION_COMMIT_INFO,
+                        error) ||
+        !store_stat (table->store, key, &entry, error))
+      return FALSE;
+    origin.version++;
+    origin.json_bytes += (gint64) g_bytes_get_size (bytes);
+    origin.commit_size_bytes = entry != NULL ? entry->size_bytes : -1;
+    origin.commit_modified_us = entry != NULL ? entry->modified_us : 0;
+    origin.timestamp_ms = MAX (origin.commit_modified_us / 1000, origin.timestamp_ms + 1);
+    if (entry != NULL)
+      store_entry_free (entry);
+  }
+  if (replay == NULL)
+    return TRUE;
+  if (!settle_timestamp (table, replay, &origin, error))
+    return FALSE;
+  *advanced = delta_replay_end (replay, table, &origin, error);
+  return *advanced != NULL;
+}
+
+DeltaSnapshot *
+delta_table_snapshot (DeltaTable *table, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (DeltaSnapshot) cached = delta_table_cached_snapshot (table);
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  gboolean current = FALSE;
+
+  if (cached != NULL && !is_current (table, cached, &current, error))
+    return NULL;
+  if (current) {
+    if (!open_warm (table, cached, cancel, &snapshot, error))
+      return NULL;
+    if (snapshot == NULL)
+      return g_steal_pointer (&cached);
+  } else {
+    snapshot = open_cold (table, DELTA_VERSION_NONE, cancel, error);
+    if (snapshot == NULL)
+      return NULL;
+  }
+  cache_snapshot (table, snapshot, !current);
+  return g_steal_pointer (&snapshot);
+}
+
+DeltaSnapshot *
+delta_table_snapshot_at (DeltaTable *table, DeltaVersion version, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (DeltaSnapshot) newest = NULL;
+
+  if (version < 0) {
+    version_not_found (table, version, 0, 0, error);
+    return NULL;
+  }
+  newest = delta_table_cached_snapshot (table);
+  if (newest != NULL && delta_snapshot_version (newest) <= version) {
+    delta_snapshot_unref (g_steal_pointer (&newest));
+    newest = delta_table_snapshot (table, cancel, error);
+    if (newest == NULL)
+      return NULL;
+    if (delta_snapshot_version (newest) == version)
+      return g_steal_pointer (&newest);
+  }
+  return open_cold (table, version, cancel, error);
+}
+
+/* Commits ------------------------------------------------------------------------------------------------------------- */
+
+gboolean
+delta_table_versions (DeltaTable *table, DeltaVersion *earliest, DeltaVersion *latest, GError **error)
+{
+  g_auto (DeltaLogListing) listing = { 0 };
+
+  if (!delta_log_list (table->store, 0, TRUE, &listing, error))
+    return FALSE;
+  if (latest_of (&listing) == DELTA_VERSION_NONE)
+    return not_found (table, error);
+  *latest = latest_of (&listing);
+  *earliest = listing.commits->len > 0 ? commit_at (&listing, 0)->version : *latest;
+  return TRUE;
+}
+
+DeltaCommit *
+delta_table_commit (DeltaTable *table, DeltaVersion version, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  g_autofree char *key = NULL;
+  StoreEntry *entry = NULL;
+  DeltaCommit *commit;
+  gint64 modified_ms = -1;
+
+  if (!base_cancel_check (cancel, error))
+    return NULL;
+  if (version < 0) {
+    version_not_found (table, version, 0, 0, error);
+    return NULL;
+  }
+  if (!delta_log_read_commit (table->store, version, &bytes, error))
+    return NULL;
+  if (bytes == NULL) {
+    DeltaVersion earliest;
+    DeltaVersion latest;
+    if (delta_table_versions (table, &earliest, &latest, error))
+      version_not_found (table, version, earliest, latest, error);
+    return NULL;
+  }
+  key = delta_log_commit_key (version);
+  if (!store_stat (table->store, key, &entry, error))
+    return NULL;
+  if (entry != NULL) {
+    modified_ms = entry->modified_us / 1000;
+    store_entry_free (entry);
+  }
+  commit = delta_commit_parse (version, bytes, modified_ms, error);
+  if (commit == NULL)
+    base_error_add_context (error, "while reading the log of %s", delta_table_location (table));
+  return commit;
+}
+
+GPtrArray *
+delta_table_commits (DeltaTable *table, DeltaVersion from, DeltaVersion to, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (GPtrArray) commits = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_commit_unref);
+
+  for (DeltaVersion version = from; version <= to; version++) {
+    g_autoptr (GError) failure = NULL;
+    DeltaCommit *commit = delta_table_commit (table, version, cancel, &failure);
+    if (commit == NULL) {
+      if (version > from && g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_VERSION_NOT_FOUND)) {
+        const char *latest = base_error_param (failure, "latest");
+        if (latest != NULL && g_ascii_strtoll (latest, NULL, 10) > version) {
+          base_error_set (error, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS,
+                          "the log of %s has no version %" G_GINT64_FORMAT " although version %s exists",
+                          delta_table_location (table), version, latest);
+          return NULL;
+        }
+      }
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
+    g_ptr_array_add (commits, commit);
+  }
+  return g_steal_pointer (&commits);
+}
+
+static void
+history_entry_free (gpointer data)
+{
+  DeltaHistoryEntry *entry = data;
+
+  json_decref (entry->commit_info);
+  g_free (entry);
+}
+
+GPtrArray *
+delta_table_history (DeltaTable *table, guint n_most, BaseCancel *cancel, GError **error)
+{
+  g_auto (DeltaLogListing) listing = { 0 };
+  g_autofree gint64 *timestamps_ms = NULL;
+  g_autoptr (GPtrArray) history = g_ptr_array_new_with_free_func (history_entry_free);
+
+  if (!delta_log_list (table->store, 0, FALSE, &listing, error))
+    return NULL;
+  if (latest_of (&listing) == DELTA_VERSION_NONE) {
+    not_found (table, error);
+    return NULL;
+  }
+  if (!delta_table_timestamps_of (table, listing.commits, &timestamps_ms, error))
+    return NULL;
+  for (guint i = listing.commits->len; i > 0 && (n_most == 0 || history->len < n_most); i--) {
+    DeltaVersion version = commit_at (&listing, i - 1)->version;
+    g_autoptr (DeltaCommit) commit = delta_table_commit (table, version, cancel, error);
+    DeltaHistoryEntry *entry;
+    if (commit == NULL)
+      return NULL;
+    entry = g_new (DeltaHistoryEntry, 1);
+    *entry = (DeltaHistoryEntry){ version, timestamps_ms[i - 1], json_incref ((json_t *) delta_commit_info (commit)) };
+    g_ptr_array_add (history, entry);
+  }
+  return g_steal_pointer (&history);
+}
+
+GArray *
+delta_table_timestamps (DeltaTable *table, DeltaVersion from, DeltaVersion to, GError **error)
+{
+  g_auto (DeltaLogListing) listing = { 0 };
+  g_autofree gint64 *timestamps_ms = NULL;
+  g_autoptr (GArray) answer = g_array_new (FALSE, FALSE, sizeof (gint64));
+  guint start;
+
+  if (!delta_log_list (table->store, 0, FALSE, &listing, error) ||
+      !delta_table_timestamps_of (table, listing.commits, &timestamps_ms, error))
+    return NULL;
+  start = first_commit_from (&listing, from);
+  for (DeltaVersion version = from; version <= to; version++) {
+    guint i = start + (guint) (version - from);
+    if (i >= listing.commits->len || commit_at (&listing, i)->version != version) {
+      DeltaVersion earliest = listing.commits->len > 0 ? commit_at (&listing, 0)->version : latest_of (&listing);
+      version_not_found (table, version, earliest, latest_of (&listing), error);
+      return NULL;
+    }
+    g_array_append_val (answer, timestamps_ms[i]);
+  }
+  return g_steal_pointer (&answer);
+}
+
+gboolean
+delta_table_timestamp_of (DeltaTable *table, DeltaVersion version, gint64 *timestamp_ms, GError **error)
+{
+  g_autoptr (GArray) timestamps = delta_table_timestamps (table, version, version, error);
+
+  if (timestamps == NULL)
+    return FALSE;
+  *timestamp_ms = g_array_index (timestamps, gint64, 0);
+  return TRUE;
+}
+
+static gboolean
+timestamp_out_of_range (SluiceError code, gint64 asked_ms, const char *relation, DeltaVersion version, gint64 commit_ms,
+                        GError **error)
+{
+  g_autoptr (GDateTime) asked = g_date_time_new_from_unix_utc (asked_ms / 1000);
+  g_autoptr (GDateTime) commit = g_date_time_new_from_unix_utc (commit_ms / 1000);
+  g_autofree char *asked_text = asked != NULL ? g_date_time_format (asked, "%Y-%m-%d %H:%M:%S") : g_strdup ("?");
+  g_autofree char *commit_text = commit != NULL ? g_date_time_format (commit, "%Y-%m-%d %H:%M:%S") : g_strdup ("?");
+
+  base_error_set (error, code, "the timestamp %s.%03d UTC is %s commit, version %" G_GINT64_FORMAT " of %s.%03d UTC",
+                  asked_text, (int) (((asked_ms % 1000) + 1000) % 1000), relation, version, commit_text,
+                  (int) (((commit_ms % 1000) + 1000) % 1000));
+  base_error_add_param (error, "providedTimestamp", asked_text);
+  base_error_add_param (error, "commitTimestamp", commit_text);
+  return FALSE;
+}
+
+gboolean
+delta_table_version_at (DeltaTable *table, gint64 timestamp_ms, DeltaTimestampBound bound, gboolean may_exceed,
+                        DeltaVersion *version, GError **error)
+{
+  g_auto (DeltaLogListing) listing = { 0 };
+  g_autofree gint64 *timestamps_ms = NULL;
+  guint n_commits;
+  guint low = 0;
+
+  if (!delta_log_list (table->store, 0, FALSE, &listing, error))
+    return FALSE;
+  if (listing.commits->len == 0)
+    return not_found (table, error);
+  if (!delta_table_timestamps_of (table, listing.commits, &timestamps_ms, error))
+    return FALSE;
+  n_commits = listing.commits->len;
+  /* The number of commits before the timestamp; timestamps only grow. */
+  while (low < n_commits && timestamps_ms[low] < timestamp_ms)
+    low++;
+  if (low == n_commits && !may_exceed)
+    return timestamp_out_of_range (SLUICE_ERROR_DELTA_TIMESTAMP_GREATER_THAN_COMMIT, timestamp_ms, "after the latest",
+                                   commit_at (&listing, n_commits - 1)->version, timestamps_ms[n_commits - 1], error);
+  if (bound == DELTA_AT_OR_AFTER) {
+    *version = low < n_commits ? commit_at (&listing, low)->version : commit_at (&listing, n_commits - 1)->version + 1;
+    return TRUE;
+  }
+  if (low < n_commits && timestamps_ms[low] == timestamp_ms)
+    low++;
+  if (low == 0)
+    return timestamp_out_of_range (SLUICE_ERROR_DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION, timestamp_ms,
+                                   "before the earliest available", commit_at (&listing, 0)->version, timestamps_ms[0],
+                                   error);
+  *version = commit_at (&listing, low - 1)->version;
+  return TRUE;
+}
