@@ -430,8 +430,11 @@ read_schema (DeltaMetadata *metadata, const json_t *object, GError **error)
   const char *text = base_json_string (object, "schemaString");
   g_autoptr (json_t) json = NULL;
 
-  if (text == NULL)
-    return base_error_set (error, SLUICE_ERROR_DELTA_LOG_CORRUPT, "a metaData action has no schemaString");
+  if (text == NULL) {
+    /* A table of no columns, as Delta's own reader takes it. */
+    metadata->schema = base_struct_builder_end (base_struct_builder_new ());
+    return TRUE;
+  }
   json = base_json_parse (text, strlen (text), "schemaString", error);
   if (json == NULL)
     return FALSE;
