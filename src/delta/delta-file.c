@@ -114,6 +114,9 @@ delta_file_encode_path (const char *key)
   return base_text_uri_encode_path (key);
 }
 
+/* File systems take names of 255 bytes: a longer directory is named by its digest. Nothing is read from these names. */
+#define MAX_DIRECTORY_BYTES 250
+
 /* Hive's escaping of a partition directory: what file systems or URIs might misread becomes %XX. */
 static void
 append_hive_escaped (GString *out, const char *text)
@@ -136,6 +139,10 @@ delta_file_partition_directory (const char *column, const char *value)
     g_string_append (out, "__HIVE_DEFAULT_PARTITION__");
   else
     append_hive_escaped (out, value);
+  if (out->len > MAX_DIRECTORY_BYTES) {
+    g_autofree char *digest = base_text_sha256 (out->str, out->len);
+    g_string_assign (out, digest);
+  }
   g_string_append_c (out, '/');
   return g_string_free (out, FALSE);
 }

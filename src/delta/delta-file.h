@@ -90,7 +90,8 @@ gboolean delta_file_is_extended (const DeltaFile *file);                    /* a
 
 /* Encodes a store key as a path of the log. Returns: (transfer full). */
 char *delta_file_encode_path (const char *key);
-/* A partition directory `name=value/` with Hive's escaping; NULL is __HIVE_DEFAULT_PARTITION__. Returns: (transfer full). */
+/* A partition directory `name=value/` with Hive's escaping; NULL is __HIVE_DEFAULT_PARTITION__;
+ * one of more than 250 bytes is named by its sha256. Returns: (transfer full). */
 char *delta_file_partition_directory (const char *column, const char *value);
 
 G_END_DECLS
