@@ -26,6 +26,7 @@ typedef enum {
   FILES_JSON_FAIL_MALFORMED = 1 << 3, /* FAILFAST: MALFORMED_RECORD_IN_PARSING */
   FILES_JSON_CORRUPT_COLUMN = 1 << 4, /* the last field takes records that do not parse */
   FILES_JSON_IGNORE_CASE = 1 << 5,    /* names match without case */
+  FILES_JSON_DROP_MALFORMED = 1 << 6, /* a record that does not parse gives NULL for the whole result */
 } FilesJsonMode;
 
 gboolean files_json_register (DuckEngine *engine, GError **error);

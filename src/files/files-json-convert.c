@@ -517,7 +517,8 @@ finish_rescued (GString *members, const char *path, gsize path_size, DuckVector 
 }
 
 static gboolean
-put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guint64 row, GString **rescued, GError **error)
+put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guint64 row, GString **rescued, gboolean *dropped,
+               GError **error)
 {
   const Converter *converter = work->converter;
   gsize size = (gsize) (record->end - record->at);
@@ -526,6 +527,10 @@ put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guin
   if (converter->mode & FILES_JSON_FAIL_MALFORMED)
     return base_error_set (error, SLUICE_ERROR_MALFORMED_RECORD_IN_PARSING_WITHOUT_SUGGESTION,
                            "Malformed records are detected in record parsing: %.*s", (int) MIN (size, 200), record->at);
+  if (converter->mode & FILES_JSON_DROP_MALFORMED) {
+    *dropped = TRUE;
+    return TRUE;
+  }
   if (converter->mode & FILES_JSON_CORRUPT_COLUMN) {
     n_plain--;
     duck_vector_set_string (&fields->children[n_plain], row, record->at, size);
@@ -546,14 +551,19 @@ put_record (Work *work, DuckVector *result, guint64 row, FilesJsonSpan record, c
   FilesJsonSpan cursor = record, value;
   FilesJsonKind kind;
   GString *rescued = NULL;
+  gboolean dropped = FALSE;
 
   files_json_skip_space (&cursor);
   gboolean good = files_json_value (&cursor, &kind, &value) && kind == FILES_JSON_OBJECT;
   files_json_skip_space (&cursor);
   if (good && cursor.at == cursor.end)
     put_struct (work, &work->converter->root, fields->children, row, &value, &rescued);
-  else if (!put_malformed (work, fields, &record, row, &rescued, error))
+  else if (!put_malformed (work, fields, &record, row, &rescued, &dropped, error))
     return FALSE;
+  if (dropped) {
+    duck_vector_set_null (result, row);
+    return TRUE;
+  }
   if (rescued != NULL) {
     finish_rescued (rescued, path->at, (gsize) (path->end - path->at), &result->children[1], row);
     g_string_free (rescued, TRUE);
