@@ -1,10 +1,9 @@
 /* JSON schema inference: see files-infer-private.h. A shape is the set of kinds seen at one place, with the shapes below. */
 #include "files-infer-private.h"
-
 #include "files-json-private.h"
 
 #define MAX_FIELDS 10000
-#define MAX_DEPTH 50
+#define MAX_DEPTH  50
 
 enum {
   SEEN_BOOLEAN = 1 << 0,
@@ -18,10 +17,10 @@ enum {
 
 struct FilesShape {
   guint seen;
-  guint n_digits;        /* longest big integer */
-  FilesShape *element;   /* arrays */
-  GPtrArray *names;      /* objects: char *, in order of first appearance */
-  GHashTable *fields;    /* objects: name → FilesShape */
+  guint n_digits;      /* longest big integer */
+  FilesShape *element; /* arrays */
+  GPtrArray *names;    /* objects: char *, in order of first appearance */
+  GHashTable *fields;  /* objects: name → FilesShape */
 };
 
 FilesShape *

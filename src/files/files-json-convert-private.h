@@ -22,7 +22,8 @@ G_BEGIN_DECLS
 typedef enum {
   FILES_JSON_FAIL_UNKNOWN = 1 << 0, /* a field that the schema lacks: UNKNOWN_FIELD_EXCEPTION */
   FILES_JSON_RESCUE = 1 << 1,       /* keep in "r" what does not fit */
-  FILES_JSON_NESTED_AS_TEXT = 1 << 2, /* objects and arrays in a STRING column are its JSON text; else they do not fit */
+  FILES_JSON_NESTED_AS_TEXT =
+      1 << 2, /* objects and arrays in a STRING column are its JSON text; else they do not fit */
   FILES_JSON_FAIL_MALFORMED = 1 << 3, /* FAILFAST: MALFORMED_RECORD_IN_PARSING */
   FILES_JSON_CORRUPT_COLUMN = 1 << 4, /* the last field takes records that do not parse */
   FILES_JSON_IGNORE_CASE = 1 << 5,    /* names match without case */

@@ -6,11 +6,10 @@
  * 1. Every field of every row is written, or made NULL, exactly once.
  * 2. A value is stored only if nothing of it is lost: 1.5 and "12" are no BIGINT, 300 is no TINYINT.
  */
-#include "files-json-convert-private.h"
-
 #include "base-error.h"
 #include "base-text.h"
 #include "duck-kernel.h"
+#include "files-json-convert-private.h"
 #include "files-json-private.h"
 
 #include <math.h>
@@ -280,7 +279,8 @@ count_items (const FilesJsonSpan *container, gboolean is_object)
   FilesJsonKind kind;
   guint64 n = 0;
 
-  while (is_object ? files_json_next_member (&cursor, &name, &kind, &value) : files_json_next_element (&cursor, &kind, &value))
+  while (is_object ? files_json_next_member (&cursor, &name, &kind, &value)
+                   : files_json_next_element (&cursor, &kind, &value))
     n++;
   return n;
 }
@@ -440,7 +440,8 @@ rescue_found (GString **rescued, const FilesJsonSpan *raw_name, const Found *fou
 {
   FilesJsonSpan value = whole_value (found);
 
-  rescue_member (rescued, raw_name->at, (gsize) (raw_name->end - raw_name->at), value.at, (gsize) (value.end - value.at));
+  rescue_member (rescued, raw_name->at, (gsize) (raw_name->end - raw_name->at), value.at,
+                 (gsize) (value.end - value.at));
 }
 
 /* First pass over an object: where every field's value stands; members that the schema lacks are rescued or noted. */
@@ -456,7 +457,7 @@ collect_members (Work *work, const Field *field, guint frame, const FilesJsonSpa
     FilesJsonSpan name = raw_name;
     if (files_json_has_escape (&raw_name)) {
       files_json_decode (&raw_name, work->buffer);
-      name = (FilesJsonSpan) { work->buffer->str, work->buffer->str + work->buffer->len };
+      name = (FilesJsonSpan){ work->buffer->str, work->buffer->str + work->buffer->len };
     }
     int index = find_field (work, field, &name, expected);
     if (index >= 0) {
@@ -474,7 +475,8 @@ collect_members (Work *work, const Field *field, guint frame, const FilesJsonSpa
 }
 
 static void
-put_struct (Work *work, const Field *field, DuckVector *children, guint64 row, const FilesJsonSpan *object, GString **rescued)
+put_struct (Work *work, const Field *field, DuckVector *children, guint64 row, const FilesJsonSpan *object,
+            GString **rescued)
 {
   guint frame = work->spans->len;
 
@@ -517,8 +519,8 @@ finish_rescued (GString *members, const char *path, gsize path_size, DuckVector 
 }
 
 static gboolean
-put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guint64 row, GString **rescued, gboolean *dropped,
-               GError **error)
+put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guint64 row, GString **rescued,
+               gboolean *dropped, GError **error)
 {
   const Converter *converter = work->converter;
   gsize size = (gsize) (record->end - record->at);
@@ -545,7 +547,8 @@ put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guin
 }
 
 static gboolean
-put_record (Work *work, DuckVector *result, guint64 row, FilesJsonSpan record, const FilesJsonSpan *path, GError **error)
+put_record (Work *work, DuckVector *result, guint64 row, FilesJsonSpan record, const FilesJsonSpan *path,
+            GError **error)
 {
   DuckVector *fields = &result->children[0];
   FilesJsonSpan cursor = record, value;
@@ -596,8 +599,9 @@ json_row (const DuckKernelCall *call, GError **error)
       duck_vector_set_null (&call->result->children[0], row);
     if (work.unknown != NULL) {
       g_autofree char *name = g_strndup (work.unknown, work.unknown_size);
-      base_error_set (error, SLUICE_ERROR_UNKNOWN_FIELD_EXCEPTION, "The file %.*s has the field \"%s\", which the schema lacks",
-                      (int) (path.end - path.at), path.at, name);
+      base_error_set (error, SLUICE_ERROR_UNKNOWN_FIELD_EXCEPTION,
+                      "The file %.*s has the field \"%s\", which the schema lacks", (int) (path.end - path.at), path.at,
+                      name);
       base_error_add_param (error, "field", name);
       return FALSE;
     }

@@ -33,7 +33,7 @@ scan_string (FilesJsonSpan *cursor, FilesJsonSpan *string)
   }
   if (p == cursor->end)
     return FALSE;
-  *string = (FilesJsonSpan) { cursor->at + 1, p };
+  *string = (FilesJsonSpan){ cursor->at + 1, p };
   cursor->at = p + 1;
   return TRUE;
 }
@@ -188,7 +188,7 @@ files_json_value (FilesJsonSpan *cursor, FilesJsonKind *kind, FilesJsonSpan *val
 FilesJsonSpan
 files_json_enter (const FilesJsonSpan *container)
 {
-  return (FilesJsonSpan) { container->at + 1, container->end - 1 };
+  return (FilesJsonSpan){ container->at + 1, container->end - 1 };
 }
 
 /* Steps over white space and one comma; FALSE at the end. The container is well-formed, so nothing else can stand here. */

@@ -12,7 +12,7 @@ files_entry_new (const char *path, gint64 size_bytes, gint64 modified_us)
 {
   FilesEntry *entry = g_new0 (FilesEntry, 1);
 
-  *entry = (FilesEntry) { g_strdup (path), size_bytes, modified_us };
+  *entry = (FilesEntry){ g_strdup (path), size_bytes, modified_us };
   return entry;
 }
 
@@ -133,7 +133,8 @@ read_time (const FilesOptions *options, const char *key, gint64 *time_us, GError
     full[10] = 'T';
   g_autoptr (GDateTime) date = g_date_time_new_from_iso8601 (full, NULL);
   if (date == NULL)
-    return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "The option \"%s\" takes a timestamp, not '%s'", key, text);
+    return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "The option \"%s\" takes a timestamp, not '%s'", key,
+                           text);
   *time_us = g_date_time_to_unix (date) * G_USEC_PER_SEC + g_date_time_get_microsecond (date);
   return TRUE;
 }

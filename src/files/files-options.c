@@ -33,7 +33,8 @@ static const Row rows[] = {
   { "backfillInterval", NO_EFFECT, NULL, "every listing is complete here", NULL },
   { "cleanSource", UNSUPPORTED, "off", "what to do with files that were taken", NULL },
   { "cleanSource.retentionDuration", NO_EFFECT, NULL, "goes with cleanSource", NULL },
-  { "columnNameOfCorruptRecord", TEXT, "_corrupt_record", "column that takes records that do not parse, when the schema has it", NULL },
+  { "columnNameOfCorruptRecord", TEXT, "_corrupt_record",
+    "column that takes records that do not parse, when the schema has it", NULL },
   { "comment", TEXT, "", "CSV: lines that begin with this character are left out", NULL },
   { "dateFormat", TEXT, NULL, "pattern of dates", NULL },
   { "delimiter", TEXT, ",", "CSV: between columns", NULL },
@@ -125,7 +126,8 @@ unknown_option (const char *key, GError **error)
 static gboolean
 bad_value (const Row *row, const char *value, const char *wanted, GError **error)
 {
-  return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "The option \"%s\" takes %s, not '%s'", row->name, wanted, value);
+  return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "The option \"%s\" takes %s, not '%s'", row->name, wanted,
+                         value);
 }
 
 static gboolean
@@ -153,9 +155,11 @@ check_value (const Row *row, const char *value, GPtrArray *warnings, GError **er
   case BOOLEAN:
     return base_settings_parse_bool (value, &truth) || bad_value (row, value, "true or false", error);
   case INTEGER:
-    return (base_text_parse_int64 (value, &number) && number > 0) || bad_value (row, value, "a positive whole number", error);
+    return (base_text_parse_int64 (value, &number) && number > 0) ||
+           bad_value (row, value, "a positive whole number", error);
   case SIZE:
-    return (base_settings_parse_size (value, &number) && number > 0) || bad_value (row, value, "a size such as 10g", error);
+    return (base_settings_parse_size (value, &number) && number > 0) ||
+           bad_value (row, value, "a size such as 10g", error);
   case ONE_OF:
     return is_choice (row->choices, value) || bad_value (row, value, row->choices, error);
   case NO_EFFECT:
@@ -165,8 +169,8 @@ check_value (const Row *row, const char *value, GPtrArray *warnings, GError **er
   case UNSUPPORTED:
     if (g_ascii_strcasecmp (value, row->fallback) == 0)
       return TRUE;
-    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "The option \"%s\" = '%s' is not supported; leave it out",
-                           row->name, value);
+    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                           "The option \"%s\" = '%s' is not supported; leave it out", row->name, value);
   }
   return TRUE;
 }
@@ -186,7 +190,8 @@ set_format (FilesOptions *options, const char *name, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (other_formats); i++)
     if (g_ascii_strcasecmp (other_formats[i], name) == 0)
       return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FILE_FORMAT,
-                             "Files of the format \"%s\" are not supported; supported are json, csv, parquet and text", name);
+                             "Files of the format \"%s\" are not supported; supported are json, csv, parquet and text",
+                             name);
   return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FILE_FORMAT,
                          "There is no file format \"%s\"; supported are json, csv, parquet and text", name);
 }
@@ -197,9 +202,9 @@ files_options_settle_format (FilesOptions *options, const char *file, GError **e
   static const struct {
     const char *extension;
     const char *format;
-  } extensions[] = { { ".json", "json" },  { ".jsonl", "json" },      { ".ndjson", "json" }, { ".csv", "csv" },
-                     { ".tsv", "csv" },    { ".parquet", "parquet" }, { ".txt", "text" },    { ".avro", "avro" },
-                     { ".orc", "orc" },    { ".xml", "xml" } };
+  } extensions[] = { { ".json", "json" }, { ".jsonl", "json" },      { ".ndjson", "json" }, { ".csv", "csv" },
+                     { ".tsv", "csv" },   { ".parquet", "parquet" }, { ".txt", "text" },    { ".avro", "avro" },
+                     { ".orc", "orc" },   { ".xml", "xml" } };
 
   g_autofree char *plain = g_str_has_suffix (file, ".gz")    ? g_strndup (file, strlen (file) - 3)
                            : g_str_has_suffix (file, ".zst") ? g_strndup (file, strlen (file) - 4)
@@ -271,8 +276,8 @@ files_options_new (FilesAsk ask, const char *path, const char *base_dir, const c
   options->ask = ask;
   options->values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   if (strstr (path, "://") != NULL && !g_str_has_prefix (path, "file:")) {
-    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "The location %s is not supported: give a directory of this machine",
-                    path);
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "The location %s is not supported: give a directory of this machine", path);
     return NULL;
   }
   options->path = absolute_path (path, base_dir);
@@ -282,7 +287,8 @@ files_options_new (FilesAsk ask, const char *path, const char *base_dir, const c
     format = g_hash_table_lookup (options->values, "format");
   if (format != NULL && !set_format (options, format, error))
     return NULL;
-  if (!read_schema (options, "schema", &options->schema, error) || !read_schema (options, "schemaHints", &options->hints, error))
+  if (!read_schema (options, "schema", &options->schema, error) ||
+      !read_schema (options, "schemaHints", &options->hints, error))
     return NULL;
   const char *rescued = g_hash_table_lookup (options->values, "rescuedDataColumn");
   if (rescued == NULL && options->schema == NULL)

@@ -71,8 +71,8 @@ const BaseType *files_options_schema_hints (const FilesOptions *options); /* (nu
 const char *files_options_rescued_column (const FilesOptions *options);   /* (nullable): NULL = nothing is rescued */
 gboolean files_options_include_existing (const FilesOptions *options);
 gboolean files_options_allow_overwrites (const FilesOptions *options);
-gint64 files_options_max_files (const FilesOptions *options);      /* per trigger; 0 = no limit */
-gint64 files_options_max_bytes (const FilesOptions *options);      /* per trigger; 0 = no limit */
+gint64 files_options_max_files (const FilesOptions *options); /* per trigger; 0 = no limit */
+gint64 files_options_max_bytes (const FilesOptions *options); /* per trigger; 0 = no limit */
 /* Any other option's text as given, or its default; key in the table's spelling. (nullable). */
 const char *files_options_text (const FilesOptions *options, const char *key);
 gboolean files_options_bool (const FilesOptions *options, const char *key);

@@ -42,7 +42,8 @@ infer_json (const FilesOptions *options, GPtrArray *entries, DuckSession *sessio
   g_autoptr (BaseType) type = files_shape_type (shape, files_options_infer_types (options));
   if (base_type_kind (type) == BASE_TYPE_STRUCT)
     return g_steal_pointer (&type);
-  base_error_set (error, SLUICE_ERROR_CANNOT_INFER_SCHEMA, "No schema can be inferred from %s: there is no JSON object with fields",
+  base_error_set (error, SLUICE_ERROR_CANNOT_INFER_SCHEMA,
+                  "No schema can be inferred from %s: there is no JSON object with fields",
                   files_options_path (options));
   base_error_set_hint (error, "give one: schema => 'id BIGINT, name STRING'");
   return NULL;
@@ -122,10 +123,11 @@ static const struct {
   { BASE_TYPE_INTEGER, "regexp_full_match(%1$s, '[+-]?[0-9]{1,10}') AND TRY_CAST(%1$s AS INTEGER) IS NOT NULL" },
   { BASE_TYPE_LONG, "regexp_full_match(%1$s, '[+-]?[0-9]{1,19}') AND TRY_CAST(%1$s AS BIGINT) IS NOT NULL" },
   { BASE_TYPE_DOUBLE, "regexp_full_match(%1$s, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?')" },
-  { BASE_TYPE_DATE, "regexp_full_match(%1$s, '[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}') AND TRY_CAST(%1$s AS DATE) IS NOT NULL" },
-  { BASE_TYPE_TIMESTAMP,
-    "regexp_full_match(%1$s, '[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9:]{1,6})?') "
-    "AND TRY_CAST(%1$s AS TIMESTAMPTZ) IS NOT NULL" },
+  { BASE_TYPE_DATE,
+    "regexp_full_match(%1$s, '[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}') AND TRY_CAST(%1$s AS DATE) IS NOT NULL" },
+  { BASE_TYPE_TIMESTAMP, "regexp_full_match(%1$s, '[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ "
+                         "T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9:]{1,6})?') "
+                         "AND TRY_CAST(%1$s AS TIMESTAMPTZ) IS NOT NULL" },
   { BASE_TYPE_BOOLEAN, "lower(%1$s) IN ('true', 'false')" },
 };
 
@@ -224,7 +226,8 @@ infer_csv (const FilesOptions *options, GPtrArray *entries, DuckSession *session
         !infer_csv_types (options, group->entries, group_names, session, cancel, fits, error))
       return NULL;
     for (guint i = 0; group_names[i] != NULL; i++) {
-      BaseTypeKind kind = fits->len > 0 ? choose_csv_type ((const guint8 *) fits->data + i * G_N_ELEMENTS (csv_types)) : BASE_TYPE_STRING;
+      BaseTypeKind kind = fits->len > 0 ? choose_csv_type ((const guint8 *) fits->data + i * G_N_ELEMENTS (csv_types))
+                                        : BASE_TYPE_STRING;
       int at = find_name (names, group_names[i]);
       if (at < 0) {
         g_ptr_array_add (names, (gpointer) group_names[i]);
@@ -263,7 +266,7 @@ files_schema_group_csv (const FilesOptions *options, GPtrArray *entries, DuckSes
     FilesCsvGroup *group = g_hash_table_lookup (by_header, header);
     if (group == NULL) {
       group = g_new0 (FilesCsvGroup, 1);
-      *group = (FilesCsvGroup) { g_steal_pointer (&names), g_ptr_array_new () };
+      *group = (FilesCsvGroup){ g_steal_pointer (&names), g_ptr_array_new () };
       g_ptr_array_add (groups, group);
       g_hash_table_insert (by_header, g_steal_pointer (&header), group);
     }
@@ -348,7 +351,8 @@ check_types (const FilesOptions *options, const BaseType *schema, GError **error
     if (!has_temporal_inside (field->type, FALSE))
       continue;
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                    "The column \"%s\" of JSON files holds dates, timestamps or intervals inside a nested type", field->name);
+                    "The column \"%s\" of JSON files holds dates, timestamps or intervals inside a nested type",
+                    field->name);
     base_error_set_hint (error, "read them as STRING and cast them in the query");
     return FALSE;
   }
@@ -364,7 +368,8 @@ apply_hints (const BaseType *schema, const BaseType *hints)
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
     int hint = base_type_field_index (hints, field->name, TRUE);
-    base_struct_builder_add (builder, field->name, hint >= 0 ? base_type_field (hints, (guint) hint)->type : field->type, TRUE, NULL);
+    base_struct_builder_add (builder, field->name,
+                             hint >= 0 ? base_type_field (hints, (guint) hint)->type : field->type, TRUE, NULL);
   }
   for (guint i = 0; i < base_type_n_fields (hints); i++) {
     const BaseField *hint = base_type_field (hints, i);
@@ -389,7 +394,8 @@ within_limits (GPtrArray *entries)
 }
 
 BaseType *
-files_schema_infer (const FilesOptions *options, GPtrArray *entries, DuckSession *session, BaseCancel *cancel, GError **error)
+files_schema_infer (const FilesOptions *options, GPtrArray *entries, DuckSession *session, BaseCancel *cancel,
+                    GError **error)
 {
   g_autoptr (GPtrArray) taken = within_limits (entries);
   g_autoptr (BaseType) schema = NULL;
@@ -444,7 +450,8 @@ files_schema_merge (const BaseType *old, const BaseType *seen)
   for (guint i = 0; i < base_type_n_fields (old); i++) {
     const BaseField *field = base_type_field (old, i);
     int at = base_type_field_index (seen, field->name, FALSE);
-    g_autoptr (BaseType) type = at >= 0 ? files_schema_merge (field->type, base_type_field (seen, (guint) at)->type) : base_type_ref (field->type);
+    g_autoptr (BaseType) type = at >= 0 ? files_schema_merge (field->type, base_type_field (seen, (guint) at)->type)
+                                        : base_type_ref (field->type);
     grown = grown || type != field->type;
     base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
   }

@@ -74,7 +74,8 @@ fails_on_unknown (const FilesSource *source)
 {
   FilesEvolution evolution = files_options_evolution (source->options);
 
-  return source->base.streaming && (evolution == FILES_EVOLVE_ADD_NEW_COLUMNS || evolution == FILES_EVOLVE_FAIL_ON_NEW_COLUMNS);
+  return source->base.streaming &&
+         (evolution == FILES_EVOLVE_ADD_NEW_COLUMNS || evolution == FILES_EVOLVE_FAIL_ON_NEW_COLUMNS);
 }
 
 /* ---- JSON ---- */
@@ -101,12 +102,14 @@ static GArray *
 json_raw_order (const FilesSource *source, gboolean *has_corrupt)
 {
   GArray *order = g_array_new (FALSE, FALSE, sizeof (guint));
-  int corrupt = base_type_field_index (source->data, files_options_text (source->options, "columnNameOfCorruptRecord"), TRUE);
+  int corrupt =
+      base_type_field_index (source->data, files_options_text (source->options, "columnNameOfCorruptRecord"), TRUE);
 
   for (guint i = 0; i < base_type_n_fields (source->data); i++)
     if ((int) i != corrupt)
       g_array_append_val (order, i);
-  *has_corrupt = corrupt >= 0 && base_type_kind (base_type_field (source->data, (guint) corrupt)->type) == BASE_TYPE_STRING;
+  *has_corrupt =
+      corrupt >= 0 && base_type_kind (base_type_field (source->data, (guint) corrupt)->type) == BASE_TYPE_STRING;
   if (corrupt >= 0)
     g_array_append_val (order, corrupt);
   return order;
@@ -179,11 +182,12 @@ add_json_part (FilesSource *source, GPtrArray *parts, GError **error)
   g_string_append (part->sql, "SELECT ");
   append_json_fields (part->sql, source, order, part, result_type, strings_only);
   const char *kernel =
-    duck_engine_kernel_instance (duck_session_engine (source->session), "sluice_json_row", result_type->str, error);
+      duck_engine_kernel_instance (duck_session_engine (source->session), "sluice_json_row", result_type->str, error);
   if (kernel == NULL)
     return FALSE;
   guint mode = json_mode (source, has_corrupt);
-  g_string_append_printf (part->sql, "s.r AS r, p FROM (SELECT %s(j, p, '%u%s') AS s, p FROM (", kernel, mode, strings_only->str);
+  g_string_append_printf (part->sql, "s.r AS r, p FROM (SELECT %s(j, p, '%u%s') AS s, p FROM (", kernel, mode,
+                          strings_only->str);
   files_text_append_json (part->sql, source->options, plain, odd);
   g_string_append (part->sql, ") WHERE j IS NOT NULL");
   /* The fence keeps DuckDB from computing the kernel a second time inside the filter. */
@@ -200,7 +204,8 @@ add_json_part (FilesSource *source, GPtrArray *parts, GError **error)
 static gboolean
 unknown_column (const char *name, const char *path, GError **error)
 {
-  base_error_set (error, SLUICE_ERROR_UNKNOWN_FIELD_EXCEPTION, "The file %s has the column \"%s\", which the schema lacks", path, name);
+  base_error_set (error, SLUICE_ERROR_UNKNOWN_FIELD_EXCEPTION,
+                  "The file %s has the column \"%s\", which the schema lacks", path, name);
   base_error_add_param (error, "field", name);
   return FALSE;
 }
@@ -292,8 +297,10 @@ add_text_part (FilesSource *source, GPtrArray *parts, GError **error)
   if (!map_columns (source, part, names, files_options_path (source->options), error))
     return FALSE;
   g_ptr_array_add (part->types, base_type_simple (BASE_TYPE_STRING));
-  g_string_append (part->sql, "SELECT rtrim(unnest(string_split(rtrim(content, chr(10)), chr(10))), chr(13)) AS x0, NULL::VARCHAR AS r, "
-                              "filename AS p FROM read_text(");
+  g_string_append (
+      part->sql,
+      "SELECT rtrim(unnest(string_split(rtrim(content, chr(10)), chr(10))), chr(13)) AS x0, NULL::VARCHAR AS r, "
+      "filename AS p FROM read_text(");
   files_text_append_list (part->sql, source->entries);
   g_string_append (part->sql, ") WHERE content <> ''");
   g_ptr_array_add (parts, g_steal_pointer (&part));
@@ -368,7 +375,8 @@ cast_part (FilesSource *source, const Part *part, const RelationScan *scan, GErr
   for (guint i = 0; i < base_type_n_fields (source->data); i++) {
     const BaseType *wanted = base_type_field (source->data, i)->type;
     int x = g_array_index (part->map, int, i);
-    g_autofree char *text = x < 0 ? NULL : cast_expression (source, wanted, g_ptr_array_index (part->types, (guint) x), (guint) x);
+    g_autofree char *text =
+        x < 0 ? NULL : cast_expression (source, wanted, g_ptr_array_index (part->types, (guint) x), (guint) x);
     RelationItem keep = { .column = (guint) MAX (x, 0) };
     if (x >= 0 && text == NULL) {
       g_array_append_val (array, keep);
@@ -387,7 +395,7 @@ cast_part (FilesSource *source, const Part *part, const RelationScan *scan, GErr
     g_array_append_val (array, keep);
   }
   g_autoptr (RelationPlan) projected =
-    relation_plan_project (plan, (const RelationItem *) (gpointer) array->data, array->len, &context, error);
+      relation_plan_project (plan, (const RelationItem *) (gpointer) array->data, array->len, &context, error);
   return projected != NULL ? relation_plan_lower (projected, &lowering, error) : NULL;
 }
 
@@ -468,7 +476,8 @@ append_rescued (GString *sql, const Names *names)
   for (guint i = 0; names->cast && i < n_data (names); i++) {
     const BaseField *field = base_type_field (names->source->data, i);
     int x = g_array_index (part->map, int, i);
-    if (x >= 0 && !base_type_equal (field->type, g_ptr_array_index (part->types, (guint) x), BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
+    if (x >= 0 &&
+        !base_type_equal (field->type, g_ptr_array_index (part->types, (guint) x), BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
       wrap_rescue (text, names, field->name, (guint) x, (int) i);
   }
   for (guint i = 0; i < part->extras->len; i++)
@@ -476,8 +485,9 @@ append_rescued (GString *sql, const Names *names)
   g_string_append (sql, text->str);
 }
 
-static const char metadata_text[] = "{'file_path': m.uri, 'file_name': m.name, 'file_size': m.size, 'file_block_start': 0::BIGINT, "
-                                    "'file_block_length': m.size, 'file_modification_time': m.modified}";
+static const char metadata_text[] =
+    "{'file_path': m.uri, 'file_name': m.name, 'file_size': m.size, 'file_block_start': 0::BIGINT, "
+    "'file_block_length': m.size, 'file_modification_time': m.modified}";
 
 static void
 append_column (GString *sql, const Names *names, guint column)
@@ -531,8 +541,8 @@ needs_cast (const FilesSource *source, const Part *part)
 }
 
 static gboolean
-append_part (FilesSource *source, const Part *part, const RelationScan *scan, guint64 metadata_handle, RelationText *out,
-             GError **error)
+append_part (FilesSource *source, const Part *part, const RelationScan *scan, guint64 metadata_handle,
+             RelationText *out, GError **error)
 {
   GString *sql = relation_text_sql (out);
   Names names = { source, part, needs_cast (source, part) };
@@ -553,7 +563,8 @@ append_part (FilesSource *source, const Part *part, const RelationScan *scan, gu
   g_string_append_printf (sql, " FROM (%s) q", cast != NULL ? relation_text_sql (cast)->str : part->sql->str);
   if (metadata_handle == 0)
     return TRUE;
-  g_string_append_printf (sql, " LEFT JOIN sluice_files(%" G_GUINT64_FORMAT "::UBIGINT) m ON m.path = ", metadata_handle);
+  g_string_append_printf (sql,
+                          " LEFT JOIN sluice_files(%" G_GUINT64_FORMAT "::UBIGINT) m ON m.path = ", metadata_handle);
   append_raw (sql, &names, part->types->len + 1);
   return TRUE;
 }
@@ -626,7 +637,7 @@ files_scan (RelationSource *base, const RelationScan *scan, RelationText *out, G
       handle = lend_entries (source);
   if (handle != 0) {
     Hold *hold = g_new0 (Hold, 1);
-    *hold = (Hold) { duck_engine_ref (duck_session_engine (source->session)), handle };
+    *hold = (Hold){ duck_engine_ref (duck_session_engine (source->session)), handle };
     relation_text_hold (out, hold, release_hold);
   }
   for (guint i = 0; i < parts->len; i++) {
@@ -654,8 +665,8 @@ files_source_free (RelationSource *base)
 static const RelationSourceClass files_source_class = { files_scan, files_source_free };
 
 RelationSource *
-files_source_new (FilesOptions *options, const BaseType *data, GPtrArray *entries, gboolean streaming, DuckSession *session,
-                  BaseCancel *cancel)
+files_source_new (FilesOptions *options, const BaseType *data, GPtrArray *entries, gboolean streaming,
+                  DuckSession *session, BaseCancel *cancel)
 {
   FilesSource *source = g_new0 (FilesSource, 1);
   g_autoptr (BaseType) shown = files_schema_shown (options, data);

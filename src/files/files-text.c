@@ -1,7 +1,6 @@
 /* DuckDB text over raw files: see files-text-private.h. */
-#include "files-text-private.h"
-
 #include "base-text.h"
+#include "files-text-private.h"
 
 #include <string.h>
 
@@ -36,7 +35,8 @@ files_text_append_json (GString *sql, const FilesOptions *options, GPtrArray *en
   if (entries->len > 0) {
     g_string_append (sql, "SELECT json::VARCHAR AS j, filename AS p FROM read_ndjson_objects(");
     files_text_append_list (sql, entries);
-    g_string_append (sql, ", filename=true, ignore_errors=true, hive_partitioning=false, maximum_object_size=" MAX_RECORD_BYTES ")");
+    g_string_append (
+        sql, ", filename=true, ignore_errors=true, hive_partitioning=false, maximum_object_size=" MAX_RECORD_BYTES ")");
   }
   if (odd->len == 0)
     return;

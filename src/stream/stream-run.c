@@ -1,0 +1,278 @@
+/* Running a streaming flow: see stream-run.h.
+ *
+ *   settle ──► (newest planned batch is proved or marked)  ──► plan N+1 ──► log ──► show ──► apply ──► mark ──┐
+ *     │                                                          ▲                                            │
+ *     └─► (not proved) show ─► apply ─► mark ────────────────────┴────────────────────────────────────────────┘
+ */
+#include "stream-run.h"
+
+#include "base-error.h"
+#include "base-json.h"
+
+#include <string.h>
+
+/* Offsets of so many done batches are kept for people who look. */
+#define KEEP_BATCHES 100
+
+void
+stream_source_free (StreamSource *source)
+{
+  if (source != NULL)
+    source->klass->free (source);
+}
+
+/* ---- proof ---- */
+
+char *
+stream_proof_domain (const char *run_id)
+{
+  return g_strconcat ("sluice.flow.", run_id, NULL);
+}
+
+char *
+stream_proof_text (gint64 batch, const char *digest)
+{
+  return g_strdup_printf ("{\"batch\":%" G_GINT64_FORMAT ",\"offsets\":\"%s\"}", batch, digest);
+}
+
+gboolean
+stream_proof_read (const char *text, gint64 *batch, char **digest, GError **error)
+{
+  *batch = -1;
+  *digest = NULL;
+  if (text == NULL)
+    return TRUE;
+  g_autoptr (json_t) json = base_json_parse (text, strlen (text), "the flow's domain in the target", error);
+  if (json == NULL)
+    return FALSE;
+  *batch = base_json_int64 (json, "batch", -1);
+  *digest = g_strdup (base_json_string (json, "offsets"));
+  return TRUE;
+}
+
+/* ---- state of one run ---- */
+
+typedef struct {
+  const StreamRun *run;
+  StreamRunOutcome *outcome;
+  json_t **last; /* per source: the newest logged offset before the coming batch; (nullable) */
+} Work;
+
+static gboolean
+corrupt (GError **error, const char *what)
+{
+  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The stored progress of the flow does not fit its target: %s", what);
+  base_error_set_hint (error, "the storage was restored from a backup, or another copy of the pipeline ran; a full refresh of the "
+                              "target starts the flow anew");
+  return FALSE;
+}
+
+static json_t *
+offset_of (const json_t *offsets, guint source)
+{
+  json_t *offset = json_array_get (json_object_get (offsets, "sources"), source);
+
+  return json_is_object (offset) ? offset : NULL;
+}
+
+static void
+set_last (Work *work, const json_t *offsets)
+{
+  for (guint i = 0; i < work->run->n_sources; i++) {
+    json_t *offset = offsets != NULL ? offset_of (offsets, i) : NULL;
+    json_decref (work->last[i]);
+    work->last[i] = offset != NULL ? json_incref (offset) : NULL;
+  }
+}
+
+static gboolean
+show_and_apply (Work *work, gint64 batch, const json_t *offsets, const char *digest, GError **error)
+{
+  const StreamRun *run = work->run;
+  StreamBatch applied = { stream_progress_run_id (run->progress), batch, digest, base_json_int64 (offsets, "clockUs", 0) };
+
+  for (guint i = 0; i < run->n_sources; i++)
+    if (!run->sources[i]->klass->show (run->sources[i], work->last[i], offset_of (offsets, i), error))
+      return FALSE;
+  if (!base_cancel_check (run->cancel, error) || !run->sink->apply (run->sink, &applied, error))
+    return FALSE;
+  stream_progress_mark_done (run->progress);
+  for (guint i = 0; i < run->n_sources; i++)
+    if (run->sources[i]->klass->done != NULL)
+      run->sources[i]->klass->done (run->sources[i], batch, offset_of (offsets, i));
+  set_last (work, offsets);
+  work->outcome->n_batches++;
+  return TRUE;
+}
+
+/* The target proves batch B: the logged offsets of B must have the digest that it holds. */
+static gboolean
+check_proof (Work *work, gint64 proved, const char *proved_digest, GError **error)
+{
+  StreamProgress *progress = work->run->progress;
+  g_autoptr (json_t) offsets = NULL;
+  g_autofree char *digest = NULL;
+
+  if (proved < 0)
+    return TRUE;
+  if (proved > stream_progress_last_planned (progress))
+    return corrupt (error, "the target holds a batch that was never logged here");
+  if (!stream_progress_read (progress, proved, &offsets, &digest, error))
+    return FALSE;
+  if (g_strcmp0 (digest, proved_digest) != 0)
+    return corrupt (error, "the target holds a batch with other offsets");
+  return TRUE;
+}
+
+/* Loads where the stream stands, begins the sources, and applies a batch again that nobody knows to be done. */
+static gboolean
+settle (Work *work, GError **error)
+{
+  const StreamRun *run = work->run;
+  StreamProgress *progress = run->progress;
+  gint64 newest = stream_progress_last_planned (progress);
+  g_autoptr (json_t) before = NULL;
+  g_autoptr (json_t) offsets = NULL;
+  g_autofree char *digest = NULL;
+  g_autofree char *ignored = NULL;
+  g_autofree char *proved_digest = NULL;
+  gint64 proved = -1;
+
+  if (!run->sink->proof (run->sink, stream_progress_run_id (progress), &proved, &proved_digest, error) ||
+      !check_proof (work, proved, proved_digest, error))
+    return FALSE;
+  if (newest >= 0 && !stream_progress_read (progress, newest, &offsets, &digest, error))
+    return FALSE;
+  for (guint i = 0; i < run->n_sources; i++)
+    if (!run->sources[i]->klass->begin (run->sources[i], progress, offset_of (offsets, i), error))
+      return FALSE;
+  if (newest < 0)
+    return TRUE;
+  if (proved == newest || stream_progress_is_marked_done (progress)) {
+    set_last (work, offsets);
+    return TRUE;
+  }
+  if (newest > 0 && !stream_progress_read (progress, newest - 1, &before, &ignored, error))
+    return FALSE;
+  set_last (work, before);
+  return show_and_apply (work, newest, offsets, digest, error);
+}
+
+/* Plans one more batch. @offsets: (out) (nullable): NULL when there is nothing to do. */
+static gboolean
+plan (Work *work, json_t **offsets, GError **error)
+{
+  const StreamRun *run = work->run;
+  g_autoptr (json_t) list = json_array ();
+  gboolean any_rows = FALSE, any_first = FALSE;
+
+  *offsets = NULL;
+  for (guint i = 0; i < run->n_sources; i++) {
+    json_t *next = NULL;
+    gboolean has_rows = FALSE;
+    if (!run->sources[i]->klass->plan (run->sources[i], work->last[i], &next, &has_rows, error))
+      return FALSE;
+    any_rows = any_rows || (next != NULL && has_rows);
+    /* A first position must be kept even without rows: `startingVersion = latest` means this moment. */
+    any_first = any_first || (next != NULL && work->last[i] == NULL);
+    if (next == NULL && work->last[i] != NULL)
+      next = json_incref (work->last[i]);
+    json_array_append_new (list, next != NULL ? next : json_null ());
+  }
+  if (any_rows || any_first)
+    *offsets = json_pack ("{s:I, s:I, s:O}", "batch", (json_int_t) (stream_progress_last_planned (run->progress) + 1), "clockUs",
+                          (json_int_t) base_clock_now_us (&run->clock), "sources", list);
+  return TRUE;
+}
+
+static void
+forget_old (const StreamRun *run)
+{
+  gint64 below = stream_progress_last_planned (run->progress) - KEEP_BATCHES;
+
+  if (below <= 0 || below % KEEP_BATCHES != 0)
+    return;
+  for (guint i = 0; i < run->n_sources; i++)
+    below = MIN (below, run->sources[i]->keep_from);
+  stream_progress_forget_below (run->progress, below);
+}
+
+static gboolean
+run_all (Work *work, GError **error)
+{
+  if (!settle (work, error))
+    return FALSE;
+  for (;;) {
+    g_autoptr (json_t) offsets = NULL;
+    g_autofree char *digest = NULL;
+    if (!base_cancel_check (work->run->cancel, error) || !plan (work, &offsets, error))
+      return FALSE;
+    if (offsets == NULL)
+      return TRUE;
+    if (!stream_progress_plan (work->run->progress, offsets, &digest, error))
+      return FALSE;
+    gint64 batch = stream_progress_last_planned (work->run->progress);
+    if (!show_and_apply (work, batch, offsets, digest, error))
+      return FALSE;
+    forget_old (work->run);
+  }
+}
+
+/* Whether the error is a schema that grew: then the sources store what they saw. */
+static void
+consider_restart (Work *work, GError **error)
+{
+  const char *condition = base_error_condition (*error);
+
+  if (strcmp (condition, "DELTA_SCHEMA_CHANGED_WITH_VERSION") == 0)
+    work->outcome->must_restart = TRUE;
+  if (strcmp (condition, "UNKNOWN_FIELD_EXCEPTION") != 0)
+    return;
+  for (guint i = 0; i < work->run->n_sources; i++) {
+    StreamSource *source = work->run->sources[i];
+    g_autoptr (GError) failure = NULL;
+    gboolean grown = FALSE;
+    if (source->klass->evolve == NULL)
+      continue;
+    if (!source->klass->evolve (source, &grown, &failure)) {
+      g_clear_error (error);
+      g_propagate_error (error, g_steal_pointer (&failure));
+      work->outcome->must_restart = FALSE;
+      return;
+    }
+    work->outcome->must_restart = work->outcome->must_restart || grown;
+  }
+}
+
+static void
+add_backlog (Work *work)
+{
+  StreamBacklog *sum = &work->outcome->backlog;
+
+  for (guint i = 0; i < work->run->n_sources; i++) {
+    StreamSource *source = work->run->sources[i];
+    StreamBacklog one = source->klass->backlog (source, work->last[i]);
+    sum->bytes = sum->bytes < 0 || one.bytes < 0 ? -1 : sum->bytes + one.bytes;
+    sum->files = sum->files < 0 || one.files < 0 ? -1 : sum->files + one.files;
+    sum->records = sum->records < 0 || one.records < 0 ? -1 : sum->records + one.records;
+  }
+}
+
+gboolean
+stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **error)
+{
+  Work work = { run, outcome, g_new0 (json_t *, run->n_sources + 1) };
+  g_autoptr (GError) failure = NULL;
+
+  *outcome = (StreamRunOutcome){ 0 };
+  gboolean good = run_all (&work, &failure);
+  if (!good)
+    consider_restart (&work, &failure);
+  add_backlog (&work);
+  for (guint i = 0; i < run->n_sources; i++)
+    json_decref (work.last[i]);
+  g_free (work.last);
+  if (!good)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return good;
+}
