@@ -34,8 +34,8 @@ typedef struct {
   DeltaSnapshot *snapshot; /* whose schema the leaf has */
   StreamDeltaOptions options;
   BaseCancel *cancel;
-  DeltaVersion end;          /* fixed at begin */
-  GPtrArray *start_files;    /* of the initial snapshot, in reading order */
+  DeltaVersion end;       /* fixed at begin */
+  GPtrArray *start_files; /* of the initial snapshot, in reading order */
   DeltaVersion start_version;
 } DeltaStream;
 
@@ -44,7 +44,8 @@ typedef struct {
 static gboolean
 illegal (const char *key, const char *value, const char *wanted, GError **error)
 {
-  return base_error_set (error, SLUICE_ERROR_DELTA_ILLEGAL_OPTION, "Invalid value '%s' for option '%s', it must be %s", value, key, wanted);
+  return base_error_set (error, SLUICE_ERROR_DELTA_ILLEGAL_OPTION, "Invalid value '%s' for option '%s', it must be %s",
+                         value, key, wanted);
 }
 
 static gboolean
@@ -69,7 +70,8 @@ read_starting_timestamp (const char *value, StreamDeltaOptions *options, GError 
   g_autofree char *zoned = g_strconcat (full, has_zone ? "" : "Z", NULL);
   g_autoptr (GDateTime) date = g_date_time_new_from_iso8601 (zoned, NULL);
   if (date == NULL)
-    return base_error_set (error, SLUICE_ERROR_DELTA_TIMESTAMP_INVALID, "The provided timestamp ('%s') cannot be converted to a timestamp", value);
+    return base_error_set (error, SLUICE_ERROR_DELTA_TIMESTAMP_INVALID,
+                           "The provided timestamp ('%s') cannot be converted to a timestamp", value);
   options->starting_timestamp_ms = g_date_time_to_unix (date) * 1000 + g_date_time_get_microsecond (date) / 1000;
   return TRUE;
 }
@@ -97,8 +99,9 @@ read_option (const char *key, const char *value, StreamDeltaOptions *options, GE
   if (g_ascii_strcasecmp (key, "maxBytesPerTrigger") == 0)
     return (base_settings_parse_size (value, &options->max_bytes) && options->max_bytes > 0) ||
            illegal (key, value, "a size such as 10g", error);
-  const char *const names[] = { "skipChangeCommits", "ignoreDeletes",      "ignoreChanges",      "startingVersion", "startingTimestamp",
-                                "readChangeFeed",    "maxFilesPerTrigger", "maxBytesPerTrigger", NULL };
+  const char *const names[] = { "skipChangeCommits",  "ignoreDeletes",      "ignoreChanges",
+                                "startingVersion",    "startingTimestamp",  "readChangeFeed",
+                                "maxFilesPerTrigger", "maxBytesPerTrigger", NULL };
   base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "A stream of a Delta table has no option \"%s\"", key);
   g_autofree char *near = base_text_near_names (key, names, 3);
   if (near != NULL)
@@ -142,16 +145,19 @@ offset_read (const json_t *json, Offset *offset, GError **error)
   gint64 version = base_json_int64 (json, "reservoirVersion", -1);
 
   if (id == NULL || version < 0)
-    return base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The offset of a Delta source is not of the expected form");
-  *offset = (Offset) { g_strdup (id), version, base_json_int64 (json, "index", -1), base_json_bool (json, "isStartingVersion", FALSE) };
+    return base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT,
+                           "The offset of a Delta source is not of the expected form");
+  *offset = (Offset){ g_strdup (id), version, base_json_int64 (json, "index", -1),
+                      base_json_bool (json, "isStartingVersion", FALSE) };
   return TRUE;
 }
 
 static json_t *
 offset_write (const Offset *offset)
 {
-  return json_pack ("{s:i, s:s, s:I, s:I, s:b}", "sourceVersion", 1, "reservoirId", offset->table_id, "reservoirVersion",
-                    (json_int_t) offset->version, "index", (json_int_t) offset->index, "isStartingVersion", offset->is_start);
+  return json_pack ("{s:i, s:s, s:I, s:I, s:b}", "sourceVersion", 1, "reservoirId", offset->table_id,
+                    "reservoirVersion", (json_int_t) offset->version, "index", (json_int_t) offset->index,
+                    "isStartingVersion", offset->is_start);
 }
 
 /* Where the stream starts when nothing was read yet. */
@@ -165,16 +171,18 @@ first_offset (DeltaStream *stream, Offset *offset, GError **error)
   if (options->starting_latest)
     version = stream->end + 1;
   else if (options->starting_timestamp_ms != G_MININT64 &&
-           !delta_table_version_at (stream->table, options->starting_timestamp_ms, DELTA_AT_OR_AFTER, FALSE, &version, error))
+           !delta_table_version_at (stream->table, options->starting_timestamp_ms, DELTA_AT_OR_AFTER, FALSE, &version,
+                                    error))
     return FALSE;
   if (version < 0) {
-    *offset = (Offset) { g_strdup (id), stream->end, -1, TRUE };
+    *offset = (Offset){ g_strdup (id), stream->end, -1, TRUE };
     return TRUE;
   }
   if (options->starting_version > stream->end)
     return base_error_set (error, SLUICE_ERROR_DELTA_VERSION_NOT_FOUND,
-                           "Cannot start at version %" G_GINT64_FORMAT ": the latest version is %" G_GINT64_FORMAT, version, stream->end);
-  *offset = (Offset) { g_strdup (id), version, -1, FALSE };
+                           "Cannot start at version %" G_GINT64_FORMAT ": the latest version is %" G_GINT64_FORMAT,
+                           version, stream->end);
+  *offset = (Offset){ g_strdup (id), version, -1, FALSE };
   return TRUE;
 }
 
@@ -190,10 +198,12 @@ last_or_first (DeltaStream *stream, const json_t *last, Offset *offset, GError *
   if (strcmp (offset->table_id, id) == 0)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE,
-                  "The streaming query was reading from an unexpected Delta table (id = '%s'). It used to read from another Delta table "
+                  "The streaming query was reading from an unexpected Delta table (id = '%s'). It used to read from "
+                  "another Delta table "
                   "(id = '%s') according to the checkpoint",
                   id, offset->table_id);
-  base_error_set_hint (error, "the source was made anew; a full refresh of the target starts the stream from its beginning");
+  base_error_set_hint (error,
+                       "the source was made anew; a full refresh of the target starts the stream from its beginning");
   return FALSE;
 }
 
@@ -209,19 +219,26 @@ refuse_reset (DeltaStream *stream, DeltaCommit *commit, GError **error)
   base_error_set (error, SLUICE_ERROR_DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE,
                   "The table %s was reset by a full refresh in version %" G_GINT64_FORMAT, stream->base.leaf->name,
                   delta_commit_version (commit));
-  base_error_set_hint (error, "what was read before is no longer there; a full refresh of the target reads the source from its beginning");
+  base_error_set_hint (
+      error,
+      "what was read before is no longer there; a full refresh of the target reads the source from its beginning");
   return FALSE;
 }
 
 static gboolean
 refuse_change (DeltaStream *stream, DeltaCommit *commit, gboolean has_adds, GError **error)
 {
-  SluiceError code = has_adds ? SLUICE_ERROR_DELTA_SOURCE_TABLE_IGNORE_CHANGES : SLUICE_ERROR_DELTA_SOURCE_IGNORE_DELETE;
+  SluiceError code =
+      has_adds ? SLUICE_ERROR_DELTA_SOURCE_TABLE_IGNORE_CHANGES : SLUICE_ERROR_DELTA_SOURCE_IGNORE_DELETE;
 
-  base_error_set (error, code, "Detected %s in the source table %s at version %" G_GINT64_FORMAT ", which a stream of appended rows cannot show",
+  base_error_set (error, code,
+                  "Detected %s in the source table %s at version %" G_GINT64_FORMAT
+                  ", which a stream of appended rows cannot show",
                   has_adds ? "a data update" : "deleted data", stream->base.leaf->name, delta_commit_version (commit));
-  base_error_set_hint (error, "read the change feed (readChangeFeed => 'true'), or leave such commits out (skipChangeCommits => 'true')%s",
-                       has_adds ? "" : ", or pass whole-partition deletes (ignoreDeletes => 'true')");
+  base_error_set_hint (
+      error,
+      "read the change feed (readChangeFeed => 'true'), or leave such commits out (skipChangeCommits => 'true')%s",
+      has_adds ? "" : ", or pass whole-partition deletes (ignoreDeletes => 'true')");
   return FALSE;
 }
 
@@ -265,10 +282,12 @@ check_schema (DeltaStream *stream, DeltaCommit *commit, GError **error)
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
     int at = base_type_field_index (known, field->name, TRUE);
-    if (at >= 0 && base_type_equal (base_type_field (known, (guint) at)->type, field->type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
+    if (at >= 0 &&
+        base_type_equal (base_type_field (known, (guint) at)->type, field->type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
       continue;
     return base_error_set (error, SLUICE_ERROR_DELTA_SCHEMA_CHANGED_WITH_VERSION,
-                           "The schema of %s changed in version %" G_GINT64_FORMAT ": the column \"%s\" is new or has another type",
+                           "The schema of %s changed in version %" G_GINT64_FORMAT
+                           ": the column \"%s\" is new or has another type",
                            stream->base.leaf->name, delta_commit_version (commit), field->name);
   }
   return TRUE;
@@ -284,8 +303,10 @@ read_commit (DeltaStream *stream, DeltaVersion version, GError **error)
     return commit;
   if (strcmp (base_error_condition (failure), "DELTA_VERSION_NOT_FOUND") == 0) {
     base_error_set (error, SLUICE_ERROR_DELTA_FILE_NOT_FOUND_DETAILED,
-                    "The log of %s no longer holds version %" G_GINT64_FORMAT ", which the stream needs next", stream->base.leaf->name, version);
-    base_error_set_hint (error, "the log was cleaned up; a full refresh of the target reads the source from its beginning");
+                    "The log of %s no longer holds version %" G_GINT64_FORMAT ", which the stream needs next",
+                    stream->base.leaf->name, version);
+    base_error_set_hint (error,
+                         "the log was cleaned up; a full refresh of the target reads the source from its beginning");
   } else {
     g_propagate_error (error, g_steal_pointer (&failure));
   }
@@ -312,8 +333,8 @@ load_start (DeltaStream *stream, DeltaVersion version, GError **error)
   if (stream->start_files != NULL && stream->start_version == version)
     return TRUE;
   g_autoptr (DeltaSnapshot) snapshot = version == delta_snapshot_version (stream->snapshot)
-                                         ? delta_snapshot_ref (stream->snapshot)
-                                         : delta_table_snapshot_at (stream->table, version, stream->cancel, error);
+                                           ? delta_snapshot_ref (stream->snapshot)
+                                           : delta_table_snapshot_at (stream->table, version, stream->cancel, error);
   if (snapshot == NULL)
     return FALSE;
   g_clear_pointer (&stream->start_files, g_ptr_array_unref);
@@ -496,9 +517,9 @@ leaf_scan (RelationSource *base, const RelationScan *scan, RelationText *out, GE
   g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, scan->n_columns + 1);
 
   for (guint i = 0; i < n_inputs; i++)
-    inputs[i] = (DeltaScanInput) { .file = g_ptr_array_index (leaf->inputs, i), .rows = DELTA_SCAN_LIVE };
+    inputs[i] = (DeltaScanInput){ .file = g_ptr_array_index (leaf->inputs, i), .rows = DELTA_SCAN_LIVE };
   for (guint i = 0; i < scan->n_columns; i++)
-    columns[i] = (DeltaScanColumn) { scan->columns[i], scan->names[i] };
+    columns[i] = (DeltaScanColumn){ scan->columns[i], scan->names[i] };
   DeltaScanRequest request = { .columns = columns,
                                .n_columns = scan->n_columns,
                                .row_number_name = scan->n_columns == 0 ? "one" : NULL,
@@ -545,7 +566,8 @@ static const StreamSourceClass delta_class = {
 };
 
 StreamSource *
-stream_delta_new (guint index, const char *name, DeltaSnapshot *snapshot, const StreamDeltaOptions *options, BaseCancel *cancel)
+stream_delta_new (guint index, const char *name, DeltaSnapshot *snapshot, const StreamDeltaOptions *options,
+                  BaseCancel *cancel)
 {
   DeltaStream *stream = g_new0 (DeltaStream, 1);
   DeltaLeaf *leaf = g_new0 (DeltaLeaf, 1);

@@ -39,7 +39,7 @@ gboolean stream_delta_options_read (const char *const *pairs, StreamDeltaOptions
  * DELTA_SCHEMA_CHANGED_WITH_VERSION (make the source anew and go on), DELTA_FILE_NOT_FOUND_DETAILED (the log no longer reaches back).
  * Returns: (transfer full).
  */
-StreamSource *stream_delta_new (guint index, const char *name, DeltaSnapshot *snapshot, const StreamDeltaOptions *options,
-                                BaseCancel *cancel);
+StreamSource *stream_delta_new (guint index, const char *name, DeltaSnapshot *snapshot,
+                                const StreamDeltaOptions *options, BaseCancel *cancel);
 
 G_END_DECLS

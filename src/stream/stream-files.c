@@ -28,13 +28,13 @@ typedef struct {
   BaseType *data; /* the stored schema */
   guint schema_version;
 
-  GHashTable *taken;    /* of Digest: everything taken so far */
-  gint64 folded_batch;  /* `taken` on disk holds the batches up to this one */
-  guint n_folded;       /* digests in it */
-  gboolean has_folded;  /* it is there, maybe empty */
-  GPtrArray *listing;   /* FilesEntry not taken, in order; fixed at begin */
-  guint listing_at;     /* first not yet planned */
-  GPtrArray *batch;     /* FilesEntry of the batch shown */
+  GHashTable *taken;   /* of Digest: everything taken so far */
+  gint64 folded_batch; /* `taken` on disk holds the batches up to this one */
+  guint n_folded;      /* digests in it */
+  gboolean has_folded; /* it is there, maybe empty */
+  GPtrArray *listing;  /* FilesEntry not taken, in order; fixed at begin */
+  guint listing_at;    /* first not yet planned */
+  GPtrArray *batch;    /* FilesEntry of the batch shown */
 } FilesStream;
 
 /* ---- the set of taken files ---- */
@@ -179,7 +179,8 @@ write_entries (GPtrArray *listing, guint from, guint to)
 
   for (guint i = from; i < to; i++) {
     const FilesEntry *entry = g_ptr_array_index (listing, i);
-    json_array_append_new (files, json_pack ("[s, I, I]", entry->path, (json_int_t) entry->size_bytes, (json_int_t) entry->modified_us));
+    json_array_append_new (
+        files, json_pack ("[s, I, I]", entry->path, (json_int_t) entry->size_bytes, (json_int_t) entry->modified_us));
   }
   return json_pack ("{s:o}", "files", files);
 }
@@ -239,7 +240,8 @@ find_schema (FilesStream *stream, gboolean may_store, GError **error)
   entries = files_list (stream->options, stream->context, stream->cancel, error);
   if (entries == NULL)
     return FALSE;
-  const char *first = entries->len > 0 ? ((const FilesEntry *) g_ptr_array_index (entries, 0))->path : files_options_path (stream->options);
+  const char *first = entries->len > 0 ? ((const FilesEntry *) g_ptr_array_index (entries, 0))->path
+                                       : files_options_path (stream->options);
   if (!files_options_has_format (stream->options) && !files_options_settle_format (stream->options, first, error))
     return FALSE;
   if (stream->data != NULL)
@@ -306,7 +308,8 @@ files_begin (StreamSource *base, StreamProgress *progress, G_GNUC_UNUSED const j
 }
 
 static gboolean
-files_plan (StreamSource *base, G_GNUC_UNUSED const json_t *last, json_t **next, gboolean *has_rows, G_GNUC_UNUSED GError **error)
+files_plan (StreamSource *base, G_GNUC_UNUSED const json_t *last, json_t **next, gboolean *has_rows,
+            G_GNUC_UNUSED GError **error)
 {
   FilesStream *stream = (FilesStream *) base;
   gint64 max_files = files_options_max_files (stream->options);
@@ -369,7 +372,8 @@ files_evolve (StreamSource *base, gboolean *grown, GError **error)
   if (stream->batch == NULL || stream->batch->len == 0 || stream->progress == NULL ||
       files_options_evolution (stream->options) != FILES_EVOLVE_ADD_NEW_COLUMNS)
     return TRUE;
-  g_autoptr (BaseType) seen = files_schema_infer (stream->options, stream->batch, stream->session, stream->cancel, error);
+  g_autoptr (BaseType) seen =
+      files_schema_infer (stream->options, stream->batch, stream->session, stream->cancel, error);
   if (seen == NULL)
     return FALSE;
   BaseType *merged = files_schema_merge (stream->data, seen);
@@ -420,8 +424,8 @@ static const StreamSourceClass files_class = {
 };
 
 StreamSource *
-stream_files_new (guint index, FilesOptions *options, StreamProgress *progress, StoreContext *context, DuckSession *session,
-                  BaseCancel *cancel, GError **error)
+stream_files_new (guint index, FilesOptions *options, StreamProgress *progress, StoreContext *context,
+                  DuckSession *session, BaseCancel *cancel, GError **error)
 {
   FilesStream *stream = g_new0 (FilesStream, 1);
   g_autoptr (StreamSource) owner = &stream->base;

@@ -29,7 +29,8 @@ batch_key (const StreamProgress *progress, const char *kind, gint64 batch)
 static gboolean
 corrupt (GError **error, const StreamProgress *progress, const char *what)
 {
-  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The progress of the flow \"%s\" is damaged: %s", progress->flow, what);
+  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The progress of the flow \"%s\" is damaged: %s",
+                  progress->flow, what);
   base_error_add_param (error, "flow", progress->flow);
   base_error_set_hint (error, "a full refresh of its target starts it anew");
   return FALSE;
@@ -103,7 +104,8 @@ load_run (StreamProgress *progress, GError **error)
   progress->marked_done = TRUE;
   if (progress->run_id == NULL)
     return TRUE;
-  if (!newest_batch (progress, "offsets", &progress->last_planned, error) || !newest_batch (progress, "commits", &newest_done, error))
+  if (!newest_batch (progress, "offsets", &progress->last_planned, error) ||
+      !newest_batch (progress, "commits", &newest_done, error))
     return FALSE;
   progress->marked_done = newest_done >= progress->last_planned;
   return TRUE;
@@ -126,8 +128,8 @@ settle_reset (StreamProgress *progress, StreamProgressHasRun has_run, gpointer d
 }
 
 StreamProgress *
-stream_progress_open (Store *storage, const char *flow, StreamProgressAccess access, StreamProgressHasRun has_run, gpointer data,
-                      GError **error)
+stream_progress_open (Store *storage, const char *flow, StreamProgressAccess access, StreamProgressHasRun has_run,
+                      gpointer data, GError **error)
 {
   g_autoptr (StreamProgress) progress = g_new0 (StreamProgress, 1);
   g_autofree char *escaped = g_uri_escape_string (flow, NULL, FALSE);
@@ -135,7 +137,8 @@ stream_progress_open (Store *storage, const char *flow, StreamProgressAccess acc
   progress->storage = store_ref (storage);
   progress->flow = g_strdup (flow);
   progress->dir = g_strconcat ("flows/", escaped, NULL);
-  if (!read_pointer (progress, "current", &progress->run_id, error) || !read_pointer (progress, "next", &progress->next, error))
+  if (!read_pointer (progress, "current", &progress->run_id, error) ||
+      !read_pointer (progress, "next", &progress->next, error))
     return NULL;
   if (access == STREAM_PROGRESS_MAKE) {
     if (!settle_reset (progress, has_run, data, error))

@@ -41,7 +41,8 @@ StreamProgress *stream_progress_open (Store *storage, const char *flow, StreamPr
 void stream_progress_free (StreamProgress *progress); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StreamProgress, stream_progress_free)
 
-const char *stream_progress_run_id (const StreamProgress *progress); /* (nullable): read-only access to a flow that never ran */
+const char *
+stream_progress_run_id (const StreamProgress *progress); /* (nullable): read-only access to a flow that never ran */
 /* The newest batch that was planned, -1 = none; whether its done mark is there. */
 gint64 stream_progress_last_planned (const StreamProgress *progress);
 gboolean stream_progress_is_marked_done (const StreamProgress *progress);

@@ -61,9 +61,11 @@ typedef struct {
 static gboolean
 corrupt (GError **error, const char *what)
 {
-  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The stored progress of the flow does not fit its target: %s", what);
-  base_error_set_hint (error, "the storage was restored from a backup, or another copy of the pipeline ran; a full refresh of the "
-                              "target starts the flow anew");
+  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT,
+                  "The stored progress of the flow does not fit its target: %s", what);
+  base_error_set_hint (
+      error, "the storage was restored from a backup, or another copy of the pipeline ran; a full refresh of the "
+             "target starts the flow anew");
   return FALSE;
 }
 
@@ -89,7 +91,8 @@ static gboolean
 show_and_apply (Work *work, gint64 batch, const json_t *offsets, const char *digest, GError **error)
 {
   const StreamRun *run = work->run;
-  StreamBatch applied = { stream_progress_run_id (run->progress), batch, digest, base_json_int64 (offsets, "clockUs", 0) };
+  StreamBatch applied = { stream_progress_run_id (run->progress), batch, digest,
+                          base_json_int64 (offsets, "clockUs", 0) };
 
   for (guint i = 0; i < run->n_sources; i++)
     if (!run->sources[i]->klass->show (run->sources[i], work->last[i], offset_of (offsets, i), error))
@@ -180,8 +183,8 @@ plan (Work *work, json_t **offsets, GError **error)
     json_array_append_new (list, next != NULL ? next : json_null ());
   }
   if (any_rows || any_first)
-    *offsets = json_pack ("{s:I, s:I, s:O}", "batch", (json_int_t) (stream_progress_last_planned (run->progress) + 1), "clockUs",
-                          (json_int_t) base_clock_now_us (&run->clock), "sources", list);
+    *offsets = json_pack ("{s:I, s:I, s:O}", "batch", (json_int_t) (stream_progress_last_planned (run->progress) + 1),
+                          "clockUs", (json_int_t) base_clock_now_us (&run->clock), "sources", list);
   return TRUE;
 }
 
