@@ -52,7 +52,7 @@ pipeline_spec_find (const char *given, const char *start, GError **error)
       return NULL;
     }
     if (has_first || has_second)
-      return g_steal_pointer (has_first ? &first : &second);
+      return has_first ? g_steal_pointer (&first) : g_steal_pointer (&second);
     char *parent = g_path_get_dirname (directory);
     gboolean at_root = strcmp (parent, directory) == 0;
     g_free (directory);
@@ -161,7 +161,7 @@ only_member (Reader *reader, const yaml_node_t *node, const char *name)
   return node_at (reader, node->data.mapping.pairs.start->value);
 }
 
-/* Everything but a plain path, or a directory followed by `/**`, is refused. */
+// Everything but a plain path, or a directory followed by slash and two stars, is refused.
 static gboolean
 is_pattern (const char *text)
 {
