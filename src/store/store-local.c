@@ -488,6 +488,7 @@ local_publish (Store *store, const StorePublication *files, guint n_files, GErro
   return TRUE;
 }
 
+/* A scratch directory (a query that writes several files) goes when nothing was added to or removed from it lately. */
 static void
 local_scratch_clean (Store *store, gint64 older_than_us)
 {
@@ -496,10 +497,12 @@ local_scratch_clean (Store *store, gint64 older_than_us)
   const struct dirent *item;
 
   while (directory != NULL && (item = readdir (directory)) != NULL) {
+    g_autofree char *inner = g_strconcat (path, "/", item->d_name, NULL);
     struct stat status;
-    if (fstatat (dirfd (directory), item->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG (status.st_mode) &&
-        modified_us (&status) < older_than_us)
-      (void) unlinkat (dirfd (directory), item->d_name, 0); /* what stays, stays */
+    if (strcmp (item->d_name, ".") == 0 || strcmp (item->d_name, "..") == 0 || lstat (inner, &status) != 0 ||
+        modified_us (&status) >= older_than_us)
+      continue;
+    (void) delete_below (inner, 0, NULL); /* what stays, stays */
   }
   if (directory != NULL)
     (void) closedir (directory); /* read only: nothing to lose */

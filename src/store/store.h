@@ -140,12 +140,12 @@ char *store_local_path (Store *store, const char *key);
  */
 char *store_scratch_path (Store *store, const char *suffix, GError **error);
 
-/* Removes scratch files last written before @older_than_us (microseconds since 1970). Never fails: what stays, stays. */
+/* Removes scratch files and directories last written before @older_than_us (microseconds since 1970). Never fails: what stays, stays. */
 void store_scratch_clean (Store *store, gint64 older_than_us);
 
 /* One file to publish. */
 typedef struct {
-  const char *scratch; /* path given by store_scratch_path(), written and closed */
+  const char *scratch; /* a path given by store_scratch_path(), or below it; written and closed */
   const char *key;     /* must not exist */
 } StorePublication;
 
