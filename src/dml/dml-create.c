@@ -330,6 +330,8 @@ run (Creation *creation, GError **error)
   gboolean exists = FALSE;
   if (table == NULL || !delta_table_exists (table, &exists, error))
     return FALSE;
+  g_free (creation->location);
+  creation->location = g_strdup (delta_table_location (table)); /* absolute, without a URI scheme */
   gboolean named = creation->reference.kind == CATALOG_REFERENCE_TABLE ||
                    (creation->reference.kind == CATALOG_REFERENCE_PATH && exists);
   if (named && !replaces)
