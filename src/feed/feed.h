@@ -1,0 +1,135 @@
+/* Row-level changes between two versions of a Delta table as DuckDB text (cdf.md).
+ *
+ * A FeedRange is the analysis: which commits, which mode, which schema, which files of every commit give which rows. A FeedScan is
+ * the text over a range: the columns of the table, then `_change_type`, `_commit_version`, `_commit_timestamp`.
+ *
+ * Feed schema (§1.2): column i < n is column i of the table's schema (n fields), then
+ *   n      _change_type       STRING     insert, delete, update_preimage, update_postimage
+ *   n + 1  _commit_version    LONG
+ *   n + 2  _commit_timestamp  TIMESTAMP  of the commit (§7.6)
+ */
+#pragma once
+
+#include "base-cancel.h"
+#include "base-settings.h"
+#include "delta-scan.h"
+#include "delta-table.h"
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define FEED_CHANGE_TYPE      "_change_type"
+#define FEED_COMMIT_VERSION   "_commit_version"
+#define FEED_COMMIT_TIMESTAMP "_commit_timestamp"
+#define FEED_N_COLUMNS        3
+
+typedef enum {
+  FEED_BOUND_NONE,      /* start: an error; end: the latest version */
+  FEED_BOUND_VERSION,   /* a version */
+  FEED_BOUND_TIMESTAMP, /* milliseconds since 1970: the first commit at or after it, the last one at or before it */
+} FeedBoundKind;
+
+typedef struct {
+  FeedBoundKind kind;
+  gint64 value;
+} FeedBound;
+
+typedef struct {
+  FeedBound start; /* inclusive */
+  FeedBound end;   /* inclusive */
+  gint64 now_us;   /* the statement's clock, for the check against the retention of deleted files; 0 = no check */
+
+  /* The rest is for streams. */
+  gboolean streaming;      /* see feed_range_new() */
+  DeltaMetadata *metadata; /* (nullable): the schema to read with; NULL = by §6 */
+  GRegex *exclude;         /* (nullable): files whose path it matches give nothing (§10.6) */
+  gint64 max_files;        /* the range ends before the commit that would exceed it; 0 = no limit */
+  gint64 max_bytes;        /* the range ends after the commit that reaches it; 0 = no limit */
+} FeedRequest;
+
+/* An immutable, reference-counted value. */
+typedef struct FeedRange FeedRange;
+FeedRange *feed_range_ref (FeedRange *range); /* (transfer full) */
+void feed_range_unref (FeedRange *range);     /* accepts NULL */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (FeedRange, feed_range_unref)
+
+/**
+ * feed_range_new:
+ * @settings: (nullable): engine.cdf.*, spark.databricks.delta.changeDataFeed.*; NULL = their defaults
+ *
+ * Finds the range, reads its commits, and checks that all of it can be read. No data file is touched.
+ *
+ * With @request->streaming a commit that cannot be read ends the range before it, unless it is the first; the first commit
+ * is admitted whatever its size, no commit is cut; a full refresh of the table is
+ * DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE and a schema that does not fit DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE.
+ *
+ * Errors:   those of cdf.md §8 with their parameters; DELTA_NO_START_FOR_CDC_READ; DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS;
+ *           DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, …_DATA_SCHEMA; DELTA_CHANGELOG_REQUIRES_ROW_TRACKING,
+ *           …_ROW_TRACKING_DISABLED_IN_RANGE; DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA; those of the log.
+ * Returns:  (transfer full).
+ */
+FeedRange *feed_range_new (DeltaTable *table, const FeedRequest *request, BaseSettings *settings, BaseCancel *cancel,
+                           GError **error);
+
+/**
+ * feed_range_new_initial:
+ * @files: (array length=n_files): live files of @snapshot; references are taken
+ * @metadata: (nullable): the schema to read with
+ *
+ * Rows of a snapshot as inserts of its version (§10.2).
+ *
+ * Errors:   DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS; DELTA_VERSION_NOT_FOUND when its commit file is gone and nothing tells the
+ *           timestamp.
+ * Returns:  (transfer full).
+ */
+FeedRange *feed_range_new_initial (DeltaSnapshot *snapshot, DeltaFile *const *files, guint n_files,
+                                   DeltaMetadata *metadata, GError **error);
+
+/* Facts. Borrows live as long as @range. An empty range has end = start - 1. */
+gboolean feed_range_is_empty (FeedRange *range);
+DeltaVersion feed_range_start (FeedRange *range);
+DeltaVersion feed_range_end (FeedRange *range);
+BaseType *feed_range_schema (FeedRange *range); /* table columns and the three */
+DeltaTable *feed_range_table (FeedRange *range);
+gboolean feed_range_gives_rows (FeedRange *range); /* whether any file would be read */
+/* Rows of all files by their statistics; -1 = a file does not say (change files never do). */
+gint64 feed_range_estimated_rows (FeedRange *range);
+
+/* What the range reads (§14). */
+typedef struct {
+  guint n_cdc;
+  guint n_adds;
+  guint n_removes;
+  gint64 bytes;
+} FeedFacts;
+FeedFacts feed_range_facts (FeedRange *range);
+
+/* The schema of a feed over a table with @schema. Errors: DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS. Returns: (transfer full). */
+BaseType *feed_schema_new (const BaseType *schema, GError **error);
+
+typedef struct {
+  const DeltaScanColumn *columns;   /* indexes into the feed schema; names become quoted identifiers */
+  guint n_columns;                  /* may be 0: one column of any name, the right number of rows */
+  const DeltaPredicate *predicates; /* columns of the feed schema; may only leave commits and files out */
+  guint n_predicates;
+  gboolean ordered; /* ascending _commit_version; rows of one change file stay in its order */
+} FeedScanRequest;
+
+/* The text, and what must live until its query has ended. Reference-counted. */
+typedef struct FeedScan FeedScan;
+FeedScan *feed_scan_ref (FeedScan *scan); /* (transfer full) */
+void feed_scan_unref (FeedScan *scan);    /* accepts NULL; takes lent objects back */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (FeedScan, feed_scan_unref)
+
+/**
+ * feed_scan_new:
+ *
+ * Errors:   DELTA_CHANGE_DATA_FILE_NOT_FOUND (path, version), those of delta_scan_new() and delta_vector_load().
+ * Returns:  (transfer full).
+ */
+FeedScan *feed_scan_new (FeedRange *range, const FeedScanRequest *request, BaseCancel *cancel, GError **error);
+const char *feed_scan_sql (FeedScan *scan); /* a SELECT, without `;` */
+guint feed_scan_n_files (FeedScan *scan);   /* read */
+
+G_END_DECLS
