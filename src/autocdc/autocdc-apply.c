@@ -67,7 +67,7 @@ count_changes (AutoCdcWork *work, Counts *counts, GError **error)
 static gboolean
 count_late (AutoCdcWork *work, guint64 *n_late, GError **error)
 {
-  gint64 n = 0;
+  gint64 n = 0, n_simple = 0;
 
   if (work->plan->type == AUTOCDC_SCD1 &&
       !autocdc_work_count (
@@ -77,7 +77,13 @@ count_late (AutoCdcWork *work, guint64 *n_late, GError **error)
           " autocdc_need n WHERE n.src = 2 AND {J:n,e} AND n.o = e.o AND n.d = e.d)",
           &n, error))
     return FALSE;
-  *n_late = (guint64) n;
+  if (work->has_simple &&
+      !autocdc_work_count (work,
+                           "SELECT count(*) FROM autocdc_events e JOIN autocdc_simple p ON {J:e,p} WHERE e.o < p.newest"
+                           " AND NOT (e.d AND p.adds_delete AND e.o = p.dm)",
+                           &n_simple, error))
+    return FALSE;
+  *n_late = (guint64) (n + n_simple);
   return TRUE;
 }
 
@@ -116,18 +122,6 @@ set_columns (AutoCdcWork *work, const char *piece, const char *table)
   autocdc_work_take (work, piece, g_steal_pointer (&text));
 }
 
-/* A hash of the row's values, for deciding "changed" without reading them. */
-static void
-set_hash (AutoCdcWork *work)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
-    g_string_append_printf (text, "%sn.v%u", i ? ", " : "(hash(", i);
-  g_string_append (text, text->len ? ") >> 1)::BIGINT" : "0::BIGINT");
-  autocdc_work_take (work, "hash", g_steal_pointer (&text));
-}
-
 static gboolean
 stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError **error)
 {
@@ -138,11 +132,14 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
                       (counts->n_deleted > 0 && (counts->n_inserted > 0 || !write_batch_uses_vectors (write))));
   WriteRowsFlags flags =
       (write_batch_tracks_rows (write) ? WRITE_ROWS_ROW_ID : 0) | (changes ? WRITE_ROWS_CHANGE_TYPE : 0);
+  g_autoptr (GString) hash = g_string_new (NULL);
   g_autofree char *rows = NULL, *old_rows = NULL;
 
   set_columns (work, "new columns", "n");
   set_columns (work, "old columns", "r");
-  set_hash (work);
+  autocdc_append_hash (work, hash, "n");
+  autocdc_work_take (work, "hash", g_steal_pointer (&hash));
+  autocdc_work_set (work, "old rows", work->keeps_old ? "autocdc_old" : "autocdc_rows");
   autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
@@ -160,7 +157,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
     return TRUE;
   old_rows =
       autocdc_work_text (work, "SELECT {old columns}, CASE d.act WHEN 2 THEN 'delete' ELSE 'update_preimage' END AS"
-                               " _change_type FROM autocdc_diff d JOIN autocdc_rows r ON r.rowid = d.rr"
+                               " _change_type FROM autocdc_diff d JOIN {old rows} r ON r.ix = d.rr"
                                " WHERE d.act IN (2, 3)");
   return write_batch_changes (write, old_rows, NULL, error);
 }
@@ -227,13 +224,31 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GEr
   return g_steal_pointer (&write);
 }
 
+/* SCD 1: most keys need their sequences compared and nothing else. */
+static gboolean
+compute_scd1 (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  gboolean feed = delta_metadata_change_feed (delta_snapshot_metadata (snapshot));
+
+  if (!autocdc_simple_applies (work))
+    return autocdc_look_up (work, snapshot, error) && autocdc_unite_facts (work, error) &&
+           autocdc_scd1_compute (work, error) && autocdc_find_difference (work, error);
+  return autocdc_simple_split (work, snapshot, feed, error) && autocdc_unite_facts (work, error) &&
+         autocdc_scd1_compute (work, error) && autocdc_find_difference (work, error) &&
+         autocdc_simple_add (work, error);
+}
+
 static gboolean
 compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
-  return autocdc_reduce_events (work, error) && autocdc_look_up (work, snapshot, error) &&
-         autocdc_unite_facts (work, error) &&
-         (work->plan->type == AUTOCDC_SCD1 ? autocdc_scd1_compute (work, error) : autocdc_scd2_compute (work, error)) &&
-         autocdc_find_difference (work, error);
+  work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
+  work->keeps_old = work->has_simple = FALSE;
+  if (!autocdc_reduce_events (work, error))
+    return FALSE;
+  if (work->plan->type == AUTOCDC_SCD1)
+    return compute_scd1 (work, snapshot, error);
+  return autocdc_look_up (work, snapshot, error) && autocdc_unite_facts (work, error) &&
+         autocdc_scd2_compute (work, error) && autocdc_find_difference (work, error);
 }
 
 /* @finished: FALSE when another commit was in the way; @result then says which. */

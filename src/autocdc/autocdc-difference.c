@@ -21,7 +21,7 @@ find_rows (AutoCdcWork *work, GError **error)
   autocdc_work_set (work, "identity", work->plan->type == AUTOCDC_SCD2 ? " AND r.st = n.st" : "");
   return autocdc_work_run (
       work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_diff AS SELECT r.rowid AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
+      "CREATE OR REPLACE TEMP TABLE autocdc_diff AS SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
       "n.hs, n.ho,"
       " n.hb, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act"
       " FROM autocdc_rows r FULL JOIN autocdc_new n ON {J:r,n}{identity}",

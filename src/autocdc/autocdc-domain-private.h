@@ -60,5 +60,7 @@ char *autocdc_domain_text (const AutoCdcDomain *domain); /* (transfer full) */
 gboolean autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column);
 /* Index of a field by name without case, or -1. */
 int autocdc_domain_field (const AutoCdcDomain *domain, const char *name);
+/* The same for keys. */
+int autocdc_domain_key (const AutoCdcDomain *domain, const char *name);
 
 G_END_DECLS

@@ -62,30 +62,33 @@ autocdc_domain_free (AutoCdcDomain *domain)
   g_free (domain);
 }
 
-static gboolean
-has_name (const GPtrArray *names, const char *name)
+static int
+name_index (const GPtrArray *names, const char *name)
 {
   for (guint i = 0; i < names->len; i++)
     if (base_text_equal_ignore_case (names->pdata[i], name))
-      return TRUE;
-  return FALSE;
+      return (int) i;
+  return -1;
 }
 
 gboolean
 autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column)
 {
   if (domain->track_columns)
-    return has_name (domain->track_columns, column);
-  return !domain->track_except || !has_name (domain->track_except, column);
+    return name_index (domain->track_columns, column) >= 0;
+  return !domain->track_except || name_index (domain->track_except, column) < 0;
 }
 
 int
 autocdc_domain_field (const AutoCdcDomain *domain, const char *name)
 {
-  for (guint i = 0; i < domain->fields->len; i++)
-    if (base_text_equal_ignore_case (domain->fields->pdata[i], name))
-      return (int) i;
-  return -1;
+  return name_index (domain->fields, name);
+}
+
+int
+autocdc_domain_key (const AutoCdcDomain *domain, const char *name)
+{
+  return name_index (domain->keys, name);
 }
 
 /* ---- from JSON ---- */

@@ -418,15 +418,6 @@ record_choice (AutoCdcLayout *layout)
 }
 
 static gboolean
-is_key (const AutoCdcLayout *layout, const char *name)
-{
-  for (guint i = 0; i < layout->domain->keys->len; i++)
-    if (base_text_equal_ignore_case (layout->domain->keys->pdata[i], name))
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean
 find_fields (AutoCdcLayout *layout, GError **error)
 {
   AutoCdcDomain *domain = layout->domain;
@@ -434,7 +425,8 @@ find_fields (AutoCdcLayout *layout, GError **error)
   for (guint i = 0; i < base_type_n_fields (layout->schema); i++) {
     const char *name = base_type_field (layout->schema, i)->name;
 
-    if (!is_key (layout, name) && !is_interval_column (layout->plan, name) && autocdc_domain_field (domain, name) < 0)
+    if (autocdc_domain_key (domain, name) < 0 && !is_interval_column (layout->plan, name) &&
+        autocdc_domain_field (domain, name) < 0)
       g_ptr_array_add (domain->fields, g_strdup (name));
   }
   for (guint i = 0; i < domain->fields->len; i++) {

@@ -5,11 +5,6 @@
 
 /* ---- file skipping by the batch's least and greatest keys ---- */
 
-typedef struct {
-  GArray *predicates; /* (element-type DeltaPredicate) */
-  GPtrArray *constants;
-} Skips;
-
 static void
 constant_free (DeltaConstant *constant)
 {
@@ -19,7 +14,7 @@ constant_free (DeltaConstant *constant)
 
 /* @as: how the key is read: `%s` is min(k) or max(k). */
 static gboolean
-add_skip (AutoCdcWork *work, Skips *skips, guint key, guint column, DeltaPredicateOp op, const char *as, GError **error)
+add_skip (AutoCdcWork *work, guint key, guint column, DeltaPredicateOp op, const char *as, GError **error)
 {
   const AutoCdcColumn *plan_key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, key)];
   const char *aggregate = op == DELTA_PREDICATE_GE ? "min" : "max";
@@ -28,7 +23,7 @@ add_skip (AutoCdcWork *work, Skips *skips, guint key, guint column, DeltaPredica
   DeltaConstant *constant = g_new0 (DeltaConstant, 1);
   DeltaPredicate predicate = { .column = column, .op = op, .constants = constant, .n_constants = 1 };
 
-  g_ptr_array_add (skips->constants, constant);
+  g_ptr_array_add (work->constants, constant);
   sql = g_strconcat ("SELECT ", parts[0], value, parts[1], " FROM autocdc_keys", NULL);
   constant->kind = base_type_kind (plan_key->type);
   if (constant->kind == BASE_TYPE_STRING) {
@@ -43,12 +38,12 @@ add_skip (AutoCdcWork *work, Skips *skips, guint key, guint column, DeltaPredica
   } else if (!duck_session_query_int64 (work->session, sql, work->cancel, &constant->integer, NULL, error)) {
     return FALSE;
   }
-  g_array_append_val (skips->predicates, predicate);
+  g_array_append_val (work->skips, predicate);
   return TRUE;
 }
 
 static gboolean
-find_skips (AutoCdcWork *work, const BaseType *present, Skips *skips, GError **error)
+find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 {
   for (guint i = 0; i < work->plan->keys->len; i++) {
     const char *as = NULL;
@@ -75,8 +70,8 @@ find_skips (AutoCdcWork *work, const BaseType *present, Skips *skips, GError **e
       break;
     }
     if (as && column >= 0 &&
-        (!add_skip (work, skips, i, (guint) column, DELTA_PREDICATE_GE, as, error) ||
-         !add_skip (work, skips, i, (guint) column, DELTA_PREDICATE_LE, as, error)))
+        (!add_skip (work, i, (guint) column, DELTA_PREDICATE_GE, as, error) ||
+         !add_skip (work, i, (guint) column, DELTA_PREDICATE_LE, as, error)))
       return FALSE;
   }
   return TRUE;
@@ -97,19 +92,20 @@ append_present_value (GString *out, const BaseType *present, int column, const B
   duck_type_append_text (out, type);
 }
 
-/* The list of autocdc_rows' columns from the scan's; the columns that are read go to @columns. */
+/* The list of columns that a look-up gives, from the scan's; the columns to be read go to @columns. */
 static GString *
-row_columns (AutoCdcWork *work, const BaseType *present, gboolean tracks_rows, GArray *columns, GPtrArray *names)
+row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload, GArray *columns, GPtrArray *names)
 {
   AutoCdcLayout *layout = work->layout;
-  GString *out = g_string_new ("t.fi, t.rn, ");
+  GString *out = g_string_new ("row_number() OVER () AS ix, t.fi, t.rn, ");
 
-  g_string_append (out, tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
+  g_string_append (out, work->tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
   for (guint i = 0; i < base_type_n_fields (present); i++) {
     DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
 
     g_ptr_array_add (names, (char *) column.name);
-    g_array_append_val (columns, column);
+    if (payload || autocdc_domain_key (layout->domain, base_type_field (present, i)->name) >= 0)
+      g_array_append_val (columns, column);
   }
   for (guint i = 0; i < layout->domain->keys->len; i++)
     g_string_append_printf (out, ", t.p%d AS k%u",
@@ -119,8 +115,8 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean tracks_rows, G
                             base_type_field_index (present, AUTOCDC_END_AT, TRUE));
   else
     g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
-  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb");
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb, t.hh");
+  for (guint i = 0; payload && i < autocdc_work_n_fields (work); i++) {
     const AutoCdcField *field = autocdc_work_field (work, i);
 
     g_string_append (out, ", ");
@@ -130,21 +126,29 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean tracks_rows, G
   return out;
 }
 
-static gboolean
-look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+static void
+set_scan_keys (AutoCdcWork *work, const BaseType *present)
+{
+  g_autoptr (GString) keys = g_string_new (NULL);
+
+  for (guint i = 0; i < work->layout->domain->keys->len; i++)
+    g_string_append_printf (keys, "%st.p%d = q.k%u", i ? " AND " : "",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  autocdc_work_take (work, "scan keys", g_steal_pointer (&keys));
+}
+
+gboolean
+autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *table, gboolean payload, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
-  gboolean tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
-  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY);
+  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY), hash_type = base_type_simple (BASE_TYPE_LONG);
   g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GArray) predicates = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
-  g_autoptr (GPtrArray) constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
-  g_autoptr (GString) list = row_columns (work, present, tracks_rows, columns, names);
-  Skips skips = { predicates, constants };
+  g_autoptr (GString) list = row_columns (work, present, payload, columns, names);
   DeltaScanHidden hidden[] = {
     { work->layout->domain->hidden_sequence, work->plan->sequence_type, "hs" },
     { work->layout->domain->hidden_set, set_type, "hb" },
+    { work->layout->domain->hidden_hash, hash_type, "hh" },
   };
   DeltaScanRequest request = { .columns = (DeltaScanColumn *) (gpointer) columns->data,
                                .n_columns = columns->len,
@@ -152,37 +156,45 @@ look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
                                .n_hidden = G_N_ELEMENTS (hidden),
                                .file_index_name = "fi",
                                .row_number_name = "rn",
-                               .row_id_name = tracks_rows ? "rid" : NULL };
-  g_autofree char *row_columns_text = NULL;
+                               .row_id_name = work->tracks_rows ? "rid" : NULL };
+  g_autofree char *text = NULL;
 
-  if (delta_snapshot_n_files (snapshot) > 1 && !find_skips (work, present, &skips, error))
-    return FALSE;
-  request.predicates = (DeltaPredicate *) (gpointer) predicates->data;
-  request.n_predicates = predicates->len;
+  if (!work->skips) {
+    work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
+    work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
+    if (delta_snapshot_n_files (snapshot) > 1 && !find_skips (work, present, error))
+      return FALSE;
+  }
+  request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
+  request.n_predicates = work->skips->len;
+  g_clear_pointer (&work->scan, delta_scan_unref);
   if (!(work->scan = delta_scan_new (snapshot, &request, work->cancel, error)))
     return FALSE;
-  row_columns_text = autocdc_work_text (work, list->str);
-  autocdc_work_set (work, "row columns", row_columns_text);
+  text = autocdc_work_text (work, list->str);
+  set_scan_keys (work, present);
+  autocdc_work_set (work, "row columns", text);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
+  autocdc_work_set (work, "table", table);
   return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT {row columns} FROM ({scan}) t"
-                           " SEMI JOIN autocdc_keys q ON {J:t,q}",
+                           "CREATE OR REPLACE TEMP TABLE {table} AS SELECT {row columns} FROM ({scan}) t"
+                           " SEMI JOIN autocdc_keys q ON {scan keys}",
                            error);
 }
 
 /* A target without columns or rows yet. */
-static gboolean
-make_no_rows (AutoCdcWork *work, GError **error)
+gboolean
+autocdc_make_no_rows (AutoCdcWork *work, GError **error)
 {
-  return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT 0::BIGINT AS fi, 0::BIGINT AS rn,"
-                           " NULL::BIGINT AS rid, {K}, s AS st, s AS en, s AS hs, o AS ho, ''::BLOB AS hb{V}"
-                           " FROM autocdc_batch WHERE false",
-                           error);
+  return autocdc_work_run (
+      work,
+      "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn,"
+      " NULL::BIGINT AS rid, {K}, s AS st, s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh{V}"
+      " FROM autocdc_batch WHERE false",
+      error);
 }
 
-static gboolean
-look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
+gboolean
+autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
 {
   g_autoptr (GString) scan = g_string_new (NULL);
 
@@ -204,10 +216,11 @@ look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
 gboolean
 autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
-  gboolean ok = work->layout->is_new || delta_snapshot_n_files (snapshot) == 0 ? make_no_rows (work, error)
-                                                                               : look_up_rows (work, snapshot, error);
+  gboolean ok = work->layout->is_new || delta_snapshot_n_files (snapshot) == 0
+                    ? autocdc_make_no_rows (work, error)
+                    : autocdc_look_up_rows (work, snapshot, "autocdc_rows", TRUE, error);
 
-  return ok && look_up_state (work, delta_snapshot_table (snapshot), error);
+  return ok && autocdc_look_up_state (work, delta_snapshot_table (snapshot), error);
 }
 
 /* ---- the union ---- */
@@ -268,9 +281,44 @@ set_masked_values (AutoCdcWork *work, const char *piece, const char *column)
   autocdc_work_take (work, piece, out);
 }
 
+/* One fact per (key, sequence, kind, set): the greatest row; where several places hold it the least src. */
+static gboolean
+normalise (AutoCdcWork *work, GError **error)
+{
+  gint64 n_twice;
+
+  if (!autocdc_work_run (work,
+                         "CREATE OR REPLACE TEMP TABLE autocdc_twice AS SELECT {K}, o, d, b FROM autocdc_facts"
+                         " GROUP BY {K}, o, d, b HAVING count(*) > 1",
+                         error) ||
+      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_twice", &n_twice, error))
+    return FALSE;
+  return n_twice == 0 ||
+         autocdc_work_run (
+             work,
+             "CREATE OR REPLACE TEMP TABLE autocdc_merge AS SELECT DISTINCT ON ({K:f}, f.o, f.d, f.b) f.*"
+             " FROM autocdc_facts f SEMI JOIN autocdc_twice t ON {J:f,t} AND f.o = t.o AND f.d = t.d AND f.b = t.b"
+             " ORDER BY {K:f}, f.o, f.d, f.b{tie:f}, f.src;"
+             "DELETE FROM autocdc_facts f USING autocdc_twice t WHERE {J:f,t} AND f.o = t.o AND f.d = t.d"
+             " AND f.b = t.b;"
+             "INSERT INTO autocdc_facts SELECT * FROM autocdc_merge",
+             error);
+}
+
+/* SCD 2: a delete at an upsert's sequence leaves nothing of the upsert. */
+static gboolean
+drop_under_deletes (AutoCdcWork *work, GError **error)
+{
+  return autocdc_work_run (work,
+                           "DELETE FROM autocdc_facts f USING (SELECT {K}, o FROM autocdc_facts WHERE d) t"
+                           " WHERE {J:f,t} AND f.o = t.o AND NOT f.d",
+                           error);
+}
+
 gboolean
 autocdc_unite_facts (AutoCdcWork *work, GError **error)
 {
+  gboolean history = work->plan->type == AUTOCDC_SCD2;
   g_autoptr (GString) set = g_string_new (NULL), nulls = g_string_new (NULL), live = g_string_new (NULL);
 
   if (!find_sets (work, error))
@@ -286,25 +334,22 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
   autocdc_work_take (work, "live values", g_steal_pointer (&live));
   /* A row of SCD 2 with an end at which no row begins also holds the delete that ended it. */
   autocdc_work_set (work, "held deletes", "");
-  autocdc_work_set (work, "no upsert under a delete", "");
-  if (work->plan->type == AUTOCDC_SCD2) {
+  if (history) {
     g_autofree char *held = autocdc_work_text (
-        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 1, rowid FROM autocdc_rows r"
+        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 1, ix FROM autocdc_rows r"
               " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM autocdc_rows q WHERE {J:q,r} AND q.st = r.en)");
 
-    g_autofree char *rule = autocdc_work_text (work, " QUALIFY d OR NOT bool_or(d) OVER (PARTITION BY {K}, o)");
-
     autocdc_work_set (work, "held deletes", held);
-    autocdc_work_set (work, "no upsert under a delete", rule);
   }
   return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_facts AS SELECT * FROM (SELECT DISTINCT ON ({K}, o, d, b) * FROM ("
-      "SELECT {K}, s, o, d, b{V}, w, 0 AS src, NULL::BIGINT AS ri FROM autocdc_state"
-      " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, 1, rowid FROM autocdc_rows WHERE hb IS NOT NULL"
-      "{held deletes}"
-      " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, NULL"
-      " FROM autocdc_batch) ORDER BY {K}, o, d, b{tie}, src)"
-      "{no upsert under a delete}",
-      error);
+             work,
+             "CREATE OR REPLACE TEMP TABLE autocdc_facts AS"
+             " SELECT {K}, s, o, d, b{V}, w, 0 AS src, NULL::BIGINT AS ri FROM autocdc_state"
+             " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, 1, ix FROM autocdc_rows WHERE hb IS NOT NULL"
+             "{held deletes}"
+             " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, "
+             "NULL"
+             " FROM autocdc_batch",
+             error) &&
+         normalise (work, error) && (!history || drop_under_deletes (work, error));
 }

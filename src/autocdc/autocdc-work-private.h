@@ -3,12 +3,13 @@
  *   autocdc_events   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
  *   autocdc_batch    reduced to normalised facts: k, s, o, d, v<i> the values of field i
  *   autocdc_keys     the affected keys
- *   autocdc_rows     their visible rows: fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held, v
+ *   autocdc_rows     their visible rows: ix number, fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
+ *                    hh hash of the values, v
  *   autocdc_state    their facts in state files: k, s, o, d, b set, v, w written
- *   autocdc_facts    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (rowid of the row that holds it)
+ *   autocdc_facts    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it)
  *   autocdc_new      what the rows must be: k, st, en, v, hs, ho, hb
  *   autocdc_need     the facts to remember, columns of autocdc_facts
- *   autocdc_diff     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (rowid of the old row), and columns of autocdc_new
+ *   autocdc_diff     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of autocdc_new
  *   autocdc_add      facts for a new state file
  *
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
@@ -31,9 +32,14 @@ typedef struct {
   const AutoCdcBatch *batch;
   GHashTable *pieces;
 
-  DeltaScan *scan;   /* (nullable): that autocdc_rows came from */
-  GPtrArray *sets;   /* (element-type GBytes): every set that a fact in play has */
-  GBytes *batch_set; /* what the batch's upserts author */
+  gboolean tracks_rows; /* the target has row ids */
+  gboolean has_simple;  /* autocdc_simple was made in this try */
+  gboolean keeps_old;   /* all old rows with their values are in autocdc_old, not in autocdc_rows */
+  GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
+  GPtrArray *constants; /* of skips */
+  DeltaScan *scan;      /* (nullable): that the rows came from */
+  GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has */
+  GBytes *batch_set;    /* what the batch's upserts author */
   gint64 n_events;
 } AutoCdcWork;
 
@@ -75,13 +81,26 @@ void autocdc_append_value (GString *out, const char *expr, const BaseType *from,
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
 /* autocdc_batch, autocdc_keys. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
-/* autocdc_rows, autocdc_state, work->scan. */
+/* @table: its columns are those of autocdc_rows; without @payload no v. Sets work->scan. */
+gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *table, gboolean payload,
+                               GError **error);
+/* autocdc_rows without a row. */
+gboolean autocdc_make_no_rows (AutoCdcWork *work, GError **error);
+gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
+/* autocdc_rows, autocdc_state. */
 gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* autocdc_facts, work->sets. */
 gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
 /* autocdc_new, autocdc_need: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
 gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);
+/* SCD 1: the keys whose outcome follows from sequences alone: autocdc_simple, and autocdc_keys, autocdc_batch, autocdc_rows,
+ * autocdc_state left with the other keys. Then, after the others' difference was found, adds theirs to autocdc_diff and autocdc_add. */
+gboolean autocdc_simple_applies (const AutoCdcWork *work);
+gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error);
+gboolean autocdc_simple_add (AutoCdcWork *work, GError **error);
+/* Appends the hash of field values of a table. */
+void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table);
 /* autocdc_diff, autocdc_add. */
 gboolean autocdc_find_difference (AutoCdcWork *work, GError **error);
 

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-static const char *const temp_tables[] = { "events", "batch", "keys", "rows", "state", "facts",  "new",
-                                           "need",   "diff",  "add",  "best", "stand", "values", "merge" };
+static const char *const temp_tables[] = { "events", "batch", "keys",  "rows", "state",  "facts",
+                                           "new",    "need",  "diff",  "add",  "best",   "stand",
+                                           "values", "merge", "twice", "old",  "simple", "whole" };
 
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
@@ -36,6 +37,8 @@ autocdc_work_free (AutoCdcWork *work)
     g_string_append_printf (drop, "DROP TABLE IF EXISTS temp.autocdc_%s;", temp_tables[i]);
   (void) duck_session_execute (work->session, drop->str, NULL, NULL);
   delta_scan_unref (work->scan);
+  g_clear_pointer (&work->skips, g_array_unref);
+  g_clear_pointer (&work->constants, g_ptr_array_unref);
   autocdc_layout_free (work->layout);
   autocdc_plan_unref (work->plan);
   g_hash_table_unref (work->pieces);
@@ -53,6 +56,8 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   autocdc_layout_free (work->layout);
   work->layout = layout;
   g_clear_pointer (&work->scan, delta_scan_unref);
+  g_clear_pointer (&work->skips, g_array_unref);
+  g_clear_pointer (&work->constants, g_ptr_array_unref);
   g_ptr_array_set_size (work->sets, 0);
   g_clear_pointer (&work->batch_set, g_bytes_unref);
   bytes = g_new0 (guint8, layout->fields->len / 8 + 1);
@@ -265,6 +270,16 @@ autocdc_append_same (const AutoCdcWork *work, GString *out, guint index, const c
     return;
   }
   g_string_append_printf (out, "%s IS NOT DISTINCT FROM %s", x, y);
+}
+
+void
+autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table)
+{
+  guint n = autocdc_work_n_fields (work);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (out, "%s%s.v%u", i ? ", " : "(hash(", table, i);
+  g_string_append (out, n ? ") >> 1)::BIGINT" : "0::BIGINT");
 }
 
 /* ---- values ---- */
