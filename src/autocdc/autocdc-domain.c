@@ -200,8 +200,11 @@ parse_choices (AutoCdcDomain *domain, const json_t *json, GError **error)
     return set_malformed (error, "fields");
   for (gsize i = 0; i < json_array_size (fields); i++) {
     json_t *path = json_array_get (fields, i);
-    const char *name = json_array_size (path) == 1 ? json_string_value (json_array_get (path, 0)) : NULL;
+    const char *name = json_string_value (json_array_get (path, 0));
 
+    if (name && json_array_size (path) > 1)
+      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                             "the target's memory speaks of leaves of the column %s, which is not supported", name);
     if (!name)
       return set_malformed (error, "fields");
     g_ptr_array_add (domain->fields, g_strdup (name));
@@ -288,10 +291,12 @@ check_supported (const json_t *json, GError **error)
     part = "IGNORE NULL UPDATES";
   else if (truncate && !json_is_null (truncate))
     part = "APPLY AS TRUNCATE WHEN";
+  else if (base_json_int64 (json, "gen", 0) != 0)
+    part = "statements on the target";
   if (!part)
     return TRUE;
   return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                         "the target holds the memory of the AUTO CDC clause %s, which is not supported", part);
+                         "the target's memory speaks of %s, which is not supported", part);
 }
 
 AutoCdcDomain *

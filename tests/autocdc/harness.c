@@ -1,6 +1,6 @@
 /* Cases of AUTO CDC through the room's own header, in one process.
  *
- *   test-autocdc-cases --stated | --seed N --count N | --file PATH   [--threads N]
+ *   test-autocdc-cases --stated | --golden | --seed N --count N | --file PATH   [--threads N]
  *
  * The cases come from tests/model/autocdc_cases.py: per batch the events, the rows that the target must have, the facts that must
  * still be known, and the two metrics. After every batch rows, facts (held by rows or in state files), metrics and row ids are
@@ -48,22 +48,32 @@ typedef struct {
 
 /* ---- the flow ---- */
 
-static const char *const *
-names_of (Case *c, json_t *list)
+/* Names as a front end gives them: each an expression that must be a plain column. */
+static gboolean
+read_names (Case *c, json_t *list, const char *const **out, GError **error)
 {
   const char **names;
 
+  *out = NULL;
   if (!json_is_array (list))
-    return NULL;
+    return TRUE;
   names = sql_arena_new0_n (c->arena, const char *, json_array_size (list) + 1);
-  for (gsize i = 0; i < json_array_size (list); i++)
-    names[i] = json_string_value (json_array_get (list, i));
-  return names;
+  for (gsize i = 0; i < json_array_size (list); i++) {
+    SqlExpr *expr = sql_parse_expression (c->arena, json_string_value (json_array_get (list, i)), -1, NULL, error);
+    g_autofree char *name = expr ? autocdc_column_name (expr, error) : NULL;
+
+    if (!name)
+      return FALSE;
+    names[i] = sql_arena_strdup (c->arena, name);
+  }
+  *out = names;
+  return TRUE;
 }
 
 static gboolean
 parse (Case *c, json_t *text, const SqlExpr **expr, GError **error)
 {
+  *expr = NULL;
   if (!json_is_string (text))
     return TRUE;
   *expr = sql_parse_expression (c->arena, json_string_value (text), -1, NULL, error);
@@ -71,19 +81,18 @@ parse (Case *c, json_t *text, const SqlExpr **expr, GError **error)
 }
 
 static gboolean
-read_flow (Case *c, GError **error)
+read_flow (Case *c, json_t *flow, GError **error)
 {
-  json_t *flow = json_object_get (c->json, "flow");
+  AutoCdcFlow *out = &c->flow;
 
-  c->flow = (AutoCdcFlow){ .name = "f",
-                           .target = "t",
-                           .keys = names_of (c, json_object_get (flow, "keys")),
-                           .except_columns = names_of (c, json_object_get (flow, "except")),
-                           .track_history = names_of (c, json_object_get (flow, "track")),
-                           .track_except = names_of (c, json_object_get (flow, "track_except")),
-                           .type = (AutoCdcType) base_json_int64 (flow, "scd", 1) };
-  return parse (c, json_object_get (flow, "sequence"), &c->flow.sequence_by, error) &&
-         parse (c, json_object_get (flow, "delete"), &c->flow.delete_when, error);
+  *out = (AutoCdcFlow){ .name = "f", .target = "t", .type = (AutoCdcType) base_json_int64 (flow, "scd", 1) };
+  return read_names (c, json_object_get (flow, "keys"), &out->keys, error) &&
+         read_names (c, json_object_get (flow, "columns"), &out->columns, error) &&
+         read_names (c, json_object_get (flow, "except"), &out->except_columns, error) &&
+         read_names (c, json_object_get (flow, "track"), &out->track_history, error) &&
+         read_names (c, json_object_get (flow, "track_except"), &out->track_except, error) &&
+         parse (c, json_object_get (flow, "sequence"), &out->sequence_by, error) &&
+         parse (c, json_object_get (flow, "delete"), &out->delete_when, error);
 }
 
 /* ---- the table ---- */
@@ -200,16 +209,12 @@ load_rows (Case *c, Check *check, GError **error)
   request.n_columns = columns->len;
   if (!(scan = delta_scan_new (check->snapshot, &request, NULL, error)))
     return FALSE;
-  sql = g_strdup_printf ("CREATE OR REPLACE TEMP TABLE case_rows AS SELECT *%s%s%s%s FROM (%s)",
-                         c->flow.type == AUTOCDC_SCD2 ? "" : ", NULL::", c->flow.type == AUTOCDC_SCD2 ? "" : sequence,
-                         c->flow.type == AUTOCDC_SCD2 ? "" : " AS st, NULL::",
-                         c->flow.type == AUTOCDC_SCD2 ? "" : sequence, delta_scan_sql (scan));
-  if (c->flow.type != AUTOCDC_SCD2) {
-    g_free (sql);
+  if (c->flow.type == AUTOCDC_SCD2)
+    sql = g_strdup_printf ("CREATE OR REPLACE TEMP TABLE case_rows AS SELECT * FROM (%s)", delta_scan_sql (scan));
+  else
     sql =
         g_strdup_printf ("CREATE OR REPLACE TEMP TABLE case_rows AS SELECT *, NULL::%s AS st, NULL::%s AS en FROM (%s)",
                          sequence, sequence, delta_scan_sql (scan));
-  }
   return duck_session_execute (c->session, sql, NULL, error);
 }
 
@@ -217,21 +222,37 @@ static gboolean
 check_rows (Case *c, Check *check, GError **error)
 {
   const char *want = base_json_string (check->batch, "rows");
-  g_autoptr (GString) got = g_string_new ("SELECT ");
+  json_t *names = json_object_get (check->batch, "columns");
+  BaseType *schema = delta_snapshot_schema (check->snapshot);
+  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
+  g_autoptr (GPtrArray) aliases = g_ptr_array_new_with_free_func (g_free);
+  DeltaScanRequest request = { 0 };
+  g_autoptr (DeltaScan) scan = NULL;
   gint64 n_more, n_less;
-  guint n_keys = g_strv_length ((char **) c->flow.keys);
 
-  for (guint i = 0; i < n_keys; i++)
-    g_string_append_printf (got, "%sk%u", i ? ", " : "", i);
-  for (gsize i = 0; i < json_array_size (json_object_get (check->batch, "fields")); i++)
-    g_string_append_printf (got, ", f%zu", i);
-  g_string_append_printf (got, "%s FROM case_rows", c->flow.type == AUTOCDC_SCD2 ? ", st, en" : "");
-  if (!is_empty (c, got->str, want, TRUE, &n_more, error) || !is_empty (c, want, got->str, TRUE, &n_less, error))
+  if (!want)
+    return TRUE;
+  if (base_type_n_fields (schema) != json_array_size (names))
+    return fail (c, check->number, "the target has another number of columns");
+  for (gsize i = 0; i < json_array_size (names); i++) {
+    int index = base_type_field_index (schema, json_string_value (json_array_get (names, i)), TRUE);
+    DeltaScanColumn column = { .column = (guint) index, .name = g_strdup_printf ("c%zu", i) };
+
+    g_ptr_array_add (aliases, (char *) column.name);
+    if (index < 0)
+      return fail (c, check->number, "the target lacks a column");
+    g_array_append_val (columns, column);
+  }
+  request.columns = (DeltaScanColumn *) (gpointer) columns->data;
+  request.n_columns = columns->len;
+  if (!(scan = delta_scan_new (check->snapshot, &request, NULL, error)) ||
+      !is_empty (c, delta_scan_sql (scan), want, TRUE, &n_more, error) ||
+      !is_empty (c, want, delta_scan_sql (scan), TRUE, &n_less, error))
     return FALSE;
   if (n_more + n_less == 0)
     return TRUE;
   fail (c, check->number, "rows differ");
-  print_rows (c, "got", got->str);
+  print_rows (c, "got", delta_scan_sql (scan));
   return print_rows (c, "want", want);
 }
 
@@ -401,29 +422,81 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
   return autocdc_apply (c->table, plan, &batch, &c->context, NULL, outcome, error);
 }
 
+/* What a full refresh does before it reads its sources again: one commit that empties the target and its memory. */
+static gboolean
+reset (Case *c, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (c->table, NULL, error);
+  WriteOptions options = { .clock = { CLOCK_US }, .context = &c->context };
+  WriteCommit commit = { .operation = "TRUNCATE", .reads_table = TRUE };
+  g_autoptr (WriteBatch) batch = NULL;
+  DeltaCommitResult result = { 0 };
+  gboolean ok;
+
+  if (!snapshot || !(batch = write_batch_begin (c->table, snapshot, c->session, &options, error)))
+    return FALSE;
+  delta_transaction_set_domain (write_batch_transaction (batch), AUTOCDC_DOMAIN, NULL);
+  ok = write_batch_remove_all (batch, NULL, error) && write_batch_commit (batch, &commit, &result, error);
+  delta_commit_result_clear (&result);
+  return ok;
+}
+
+/* The batch must end with a condition. */
+static gboolean
+check_error (Case *c, json_t *json, guint number, gboolean ok, GError **error)
+{
+  const char *want = base_json_string (json, "error");
+  gboolean right;
+  g_autofree char *text = NULL;
+
+  if (ok)
+    return fail (c, number, "no error");
+  right = g_strcmp0 (base_error_condition (*error), want) == 0;
+  text = g_strdup_printf ("error %s for %s", base_error_condition (*error), want);
+  if (right)
+    g_clear_error (error);
+  return right || fail (c, number, text);
+}
+
+static gboolean
+check_memory (Case *c, Check *check, const AutoCdcOutcome *outcome, GError **error)
+{
+  const char *text = delta_snapshot_domain (check->snapshot, AUTOCDC_DOMAIN);
+  g_autoptr (AutoCdcDomain) domain = NULL;
+
+  if (!base_json_string (check->batch, "facts_needed"))
+    return TRUE;
+  if (!text)
+    return fail (c, check->number, "no domain");
+  if (!(domain = autocdc_domain_parse (text, error)))
+    return FALSE;
+  check->domain = domain;
+  return load_rows (c, check, error) && check_facts (c, check, error) && check_row_ids (c, check, error) &&
+         check_metrics (c, check, outcome);
+}
+
 static gboolean
 run_batch (Case *c, json_t *json, guint number, GError **error)
 {
-  AutoCdcOutcome outcome;
+  AutoCdcOutcome outcome = { 0 };
   Check check = { .batch = json, .number = number };
   g_autoptr (DeltaSnapshot) snapshot = NULL;
-  g_autoptr (AutoCdcDomain) domain = NULL;
-  const char *text;
+  json_t *flow = json_object_get (json, "flow");
+  gboolean ok = TRUE;
 
-  if (!apply (c, json, c->batch_id++, &outcome, error))
+  if (json_is_true (json_object_get (json, "reset")) && !reset (c, error))
     return FALSE;
-  if (!(snapshot = delta_table_snapshot (c->table, NULL, error)))
-    return FALSE;
-  text = delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN);
-  if (!text)
-    return fail (c, number, "no domain");
-  if (!(domain = autocdc_domain_parse (text, error)))
+  if (flow)
+    ok = read_flow (c, flow, error);
+  if (ok && base_json_string (json, "events"))
+    ok = apply (c, json, c->batch_id++, &outcome, error);
+  if (base_json_string (json, "error"))
+    return check_error (c, json, number, ok, error);
+  if (!ok || !(snapshot = delta_table_snapshot (c->table, NULL, error)))
     return FALSE;
   check.snapshot = snapshot;
-  check.domain = domain;
   g_atomic_int_inc (&c->harness->n_batches);
-  return load_rows (c, &check, error) && check_rows (c, &check, error) && check_facts (c, &check, error) &&
-         check_row_ids (c, &check, error) && check_metrics (c, &check, &outcome);
+  return check_rows (c, &check, error) && check_memory (c, &check, &outcome, error);
 }
 
 static gboolean
@@ -431,6 +504,8 @@ run_again (Case *c, json_t *json, guint number, GError **error)
 {
   AutoCdcOutcome outcome;
 
+  if (!base_json_string (json, "facts_needed"))
+    return TRUE;
   if (!apply (c, json, c->batch_id - 1, &outcome, error))
     return FALSE;
   if (outcome.version != -1)
@@ -448,10 +523,12 @@ run_case (Case *c, const char *root, GError **error)
   json_t *batches = json_object_get (c->json, "batches");
   g_autoptr (Store) store = store_open (NULL, root, error);
 
-  if (!store || !read_flow (c, error))
+  if (!store)
     return FALSE;
   c->table = delta_table_new (store, c->harness->engine);
   c->context = (RelationContext){ .now_us = CLOCK_US, .session = c->session };
+  if (!json_is_true (json_object_get (c->json, "golden")) && !read_flow (c, json_object_get (c->json, "flow"), error))
+    return FALSE;
   for (gsize i = 0; i < json_array_size (batches); i++)
     if (!run_batch (c, json_array_get (batches, i), (guint) i, error))
       return FALSE;
@@ -530,11 +607,11 @@ add_lines (Harness *harness, const char *text)
 }
 
 static void
-generate (Harness *harness, char **arguments)
+generate (Harness *harness, const char *name, char **arguments)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *script = g_build_filename (g_getenv ("SLUICE_SOURCE") ? g_getenv ("SLUICE_SOURCE") : ".",
-                                              "tests/model/autocdc_cases.py", NULL);
+  g_autofree char *script =
+      g_build_filename (g_getenv ("SLUICE_SOURCE") ? g_getenv ("SLUICE_SOURCE") : ".", "tests/model", name, NULL);
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   g_autofree char *out = NULL;
   gint status;
@@ -550,15 +627,32 @@ generate (Harness *harness, char **arguments)
   add_lines (harness, out);
 }
 
+/* Returns: FALSE when there are none. */
+static gboolean
+add_golden (Harness *harness)
+{
+  const char *source = g_getenv ("SLUICE_SOURCE") ? g_getenv ("SLUICE_SOURCE") : ".";
+  g_autofree char *beside = g_build_filename (source, "..", "shared", NULL);
+  g_autofree char *directory =
+      g_build_filename (g_getenv ("SLUICE_SHARED") ? g_getenv ("SLUICE_SHARED") : beside, "golden", "autocdc", NULL);
+
+  if (!g_file_test (directory, G_FILE_TEST_IS_DIR))
+    return FALSE;
+  generate (harness, "autocdc_golden.py", (char *[]){ directory, NULL });
+  return TRUE;
+}
+
 int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
   Harness harness = { .lines = g_ptr_array_new_with_free_func (g_free) };
   g_autofree char *file = NULL;
-  gboolean stated = FALSE;
+  gboolean stated = FALSE, golden = FALSE;
   gint seed = 0, count = 0, n_threads = 2;
   GOptionEntry entries[] = { { "stated", 0, 0, G_OPTION_ARG_NONE, &stated, "the specification's examples", NULL },
+                             { "golden", 0, 0, G_OPTION_ARG_NONE, &golden, "recorded cases of the shared directory",
+                               NULL },
                              { "seed", 0, 0, G_OPTION_ARG_INT, &seed, "first seed; 0 = draw one", "N" },
                              { "count", 0, 0, G_OPTION_ARG_INT, &count, "random cases", "N" },
                              { "file", 0, 0, G_OPTION_ARG_FILENAME, &file, "cases of a file", "PATH" },
@@ -574,12 +668,16 @@ main (int argc, char **argv)
   if (seed == 0)
     seed = g_random_int_range (1, 100000000);
   if (stated)
-    generate (&harness, (char *[]){ (char *) "--stated", NULL });
+    generate (&harness, "autocdc_cases.py", (char *[]){ (char *) "--stated", NULL });
   if (count > 0) {
     g_autofree char *a = g_strdup_printf ("%d", seed), *b = g_strdup_printf ("%d", count);
 
     g_print ("# random cases: --seed %d --count %d\n", seed, count);
-    generate (&harness, (char *[]){ (char *) "--seed", a, (char *) "--count", b, NULL });
+    generate (&harness, "autocdc_cases.py", (char *[]){ (char *) "--seed", a, (char *) "--count", b, NULL });
+  }
+  if (golden && !add_golden (&harness)) {
+    g_print ("1..0 # SKIP no golden cases below SLUICE_SHARED\n");
+    return g_getenv ("SLUICE_REQUIRE_SHARED") ? 1 : 0;
   }
   if (file) {
     g_autofree char *text = NULL;

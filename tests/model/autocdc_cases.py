@@ -126,7 +126,7 @@ class Case:
         self.batches.append({
             "schema": schema(source), "events": select(source, events), "rows": select(target, rows),
             "facts_needed": self.facts(model.needed(flow, self.events)), "facts_all": self.facts(self.all_facts()),
-            "fields": list(self.fields), "upserted": upserted, "deleted": deleted})
+            "fields": list(self.fields), "columns": [c for c, _ in target], "upserted": upserted, "deleted": deleted})
 
     def all_facts(self):
         flow, out = self.flow, []

@@ -1,0 +1,143 @@
+/* The domain's text: what is written is read back; what is wrong has a name. */
+#include "autocdc-domain-private.h"
+#include "base-error.h"
+#include "base-json.h"
+
+#include <string.h>
+
+static AutoCdcDomain *
+make_domain (void)
+{
+  AutoCdcDomain *domain = autocdc_domain_new ();
+  AutoCdcStateFile *file = g_new0 (AutoCdcStateFile, 1);
+
+  domain->type = AUTOCDC_SCD2;
+  g_ptr_array_add (domain->keys, g_strdup ("id"));
+  g_ptr_array_add (domain->key_types, base_type_simple (BASE_TYPE_LONG));
+  domain->sequence_type = base_type_simple (BASE_TYPE_TIMESTAMP);
+  domain->track_except = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (domain->track_except, g_strdup ("City"));
+  g_ptr_array_add (domain->fields, g_strdup ("name"));
+  g_ptr_array_add (domain->fields, g_strdup ("city.of.birth"));
+  *file = (AutoCdcStateFile){ g_strdup ("_autocdc/a.parquet"), 10, 4, 1234, 5, 6 };
+  g_ptr_array_add (domain->files, file);
+  return domain;
+}
+
+static void
+test_round_trip (void)
+{
+  g_autoptr (AutoCdcDomain) domain = make_domain (), read = NULL;
+  g_autofree char *text = autocdc_domain_text (domain), *again = NULL;
+  g_autoptr (GError) error = NULL;
+
+  read = autocdc_domain_parse (text, &error);
+  g_assert_no_error (error);
+  again = autocdc_domain_text (read);
+  g_assert_cmpstr (text, ==, again);
+  g_assert_cmpint (autocdc_domain_field (read, "CITY.of.birth"), ==, 1);
+  g_assert_cmpint (autocdc_domain_field (read, "id"), ==, -1);
+  g_assert_cmpint (autocdc_domain_key (read, "ID"), ==, 0);
+  g_assert_true (autocdc_domain_tracks (read, "name"));
+  g_assert_false (autocdc_domain_tracks (read, "city"));
+}
+
+static void
+test_fresh_names (void)
+{
+  g_autoptr (AutoCdcDomain) a = autocdc_domain_new (), b = autocdc_domain_new ();
+
+  g_assert_cmpstr (a->hidden_sequence, !=, b->hidden_sequence);
+  g_assert_true (g_str_has_prefix (a->hidden_set, "_autocdc-"));
+}
+
+#define MISSING   "AUTOCDC_INVALID_STATE.AUXILIARY_TABLE_PROPERTY_MISSING"
+#define MALFORMED "AUTOCDC_INVALID_STATE.AUXILIARY_TABLE_PROPERTY_MALFORMED"
+
+/* Each case puts one entry into an otherwise good domain (NULL takes it out). */
+static const struct {
+  const char *entry;
+  const char *json;
+  const char *condition;
+} bad_entries[] = {
+  { "formatVersion", NULL, MALFORMED },
+  { "formatVersion", "2", "UNSUPPORTED_FEATURE" },
+  { "formatVersion", "\"1\"", MALFORMED },
+  { "scdType", NULL, MISSING },
+  { "scdType", "\"SCD3\"", MALFORMED },
+  { "scdType", "\"BITEMPORAL\"", "UNSUPPORTED_FEATURE" },
+  { "keys", NULL, MISSING },
+  { "keys", "[]", MALFORMED },
+  { "keys", "[{\"name\": \"id\", \"type\": \"lng\"}]", MALFORMED },
+  { "keys", "[{\"type\": \"long\"}]", MALFORMED },
+  { "sequenceType", NULL, MISSING },
+  { "sequenceType", "7", MALFORMED },
+  { "trackHistory", NULL, MISSING },
+  { "trackHistory", "[]", MALFORMED },
+  { "trackHistory", "{\"columns\": [1]}", MALFORMED },
+  { "ignoreNull", "true", "UNSUPPORTED_FEATURE" },
+  { "truncate", "5", "UNSUPPORTED_FEATURE" },
+  { "gen", "1", "UNSUPPORTED_FEATURE" },
+  { "fields", NULL, MISSING },
+  { "fields", "[[]]", MALFORMED },
+  { "fields", "[[\"s\", \"p\"]]", "UNSUPPORTED_FEATURE" },
+  { "hiddenColumns", NULL, MISSING },
+  { "hiddenColumns", "[]", MALFORMED },
+  { "hiddenColumns", "[{\"name\": \"a\", \"holds\": \"b\"}]", MALFORMED },
+  { "files", NULL, MISSING },
+  { "files", "[\"part-0.parquet\"]", MALFORMED },
+  { "files", "[\"_autocdc/../part-0.parquet\"]", MALFORMED },
+  { "files", "[]", MALFORMED },
+  { "state", NULL, MISSING },
+  { "state", "[[1, 2, 3, 4]]", MALFORMED },
+  { "state", "[[1, 2, 3, 4, \"5\"]]", MALFORMED },
+};
+
+static void
+test_bad_entries (void)
+{
+  g_autoptr (AutoCdcDomain) domain = make_domain ();
+  g_autofree char *text = autocdc_domain_text (domain);
+
+  for (guint i = 0; i < G_N_ELEMENTS (bad_entries); i++) {
+    g_autoptr (json_t) json = base_json_parse (text, strlen (text), "domain", NULL);
+    g_autoptr (AutoCdcDomain) read = NULL;
+    g_autoptr (GError) error = NULL;
+    g_autofree char *bad = NULL;
+
+    if (bad_entries[i].json)
+      json_object_set_new (json, bad_entries[i].entry,
+                           base_json_parse (bad_entries[i].json, strlen (bad_entries[i].json), "entry", NULL));
+    else
+      json_object_del (json, bad_entries[i].entry);
+    bad = base_json_text (json);
+    read = autocdc_domain_parse (bad, &error);
+    if (read || g_strcmp0 (base_error_condition (error), bad_entries[i].condition) != 0)
+      g_error ("%s = %s: %s instead of %s", bad_entries[i].entry, bad_entries[i].json,
+               error ? error->message : "no error", bad_entries[i].condition);
+  }
+}
+
+static void
+test_not_json (void)
+{
+  static const char *const texts[] = { "", "[]", "{", "null", "{\"formatVersion\": 1}" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    g_autoptr (GError) error = NULL;
+
+    g_assert_null (autocdc_domain_parse (texts[i], &error));
+    g_assert_cmpint (base_error_class (error), ==, BASE_ERROR_CLASS_STATE);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/autocdc/domain/round-trip", test_round_trip);
+  g_test_add_func ("/autocdc/domain/fresh-names", test_fresh_names);
+  g_test_add_func ("/autocdc/domain/bad-entries", test_bad_entries);
+  g_test_add_func ("/autocdc/domain/not-json", test_not_json);
+  return g_test_run ();
+}

@@ -1,0 +1,89 @@
+/* Clauses that exclude each other, and clauses that are refused by name. */
+#include "autocdc.h"
+#include "base-error.h"
+
+static const char *const id[] = { "id", NULL };
+static const char *const none[] = { NULL };
+static SqlExpr expr;
+
+static const struct {
+  const char *what;
+  AutoCdcFlow flow;
+  const char *condition; /* NULL = fine */
+} cases[] = {
+  { "plain", { .keys = id, .sequence_by = &expr }, NULL },
+  { "history", { .keys = id, .sequence_by = &expr, .type = AUTOCDC_SCD2, .track_except = id }, NULL },
+  { "empty lists are not given",
+    { .keys = id, .sequence_by = &expr, .columns = none, .except_columns = id, .track_history = none },
+    NULL },
+  { "no keys", { .keys = none, .sequence_by = &expr }, "AUTOCDC_EMPTY_KEYS" },
+  { "no key list", { .sequence_by = &expr }, "AUTOCDC_EMPTY_KEYS" },
+  { "no sequence", { .keys = id }, "AUTOCDC_MISSING_SEQUENCE_BY" },
+  { "both column lists",
+    { .keys = id, .sequence_by = &expr, .columns = id, .except_columns = id },
+    "AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST" },
+  { "both track lists",
+    { .keys = id, .sequence_by = &expr, .type = AUTOCDC_SCD2, .track_history = id, .track_except = id },
+    "AUTOCDC_BOTH_TRACK_HISTORY_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST" },
+  { "track history, SCD 1",
+    { .keys = id, .sequence_by = &expr, .track_history = id },
+    "AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2" },
+  { "track history, bitemporal",
+    { .keys = id, .sequence_by = &expr, .system_sequence_by = &expr, .type = AUTOCDC_BITEMPORAL, .track_except = id },
+    "AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2" },
+  { "truncate, SCD 2",
+    { .keys = id, .sequence_by = &expr, .type = AUTOCDC_SCD2, .truncate_when = &expr },
+    "AUTOCDC_TRUNCATE_REQUIRES_SCD1" },
+  { "two forms of ignore-null",
+    { .keys = id, .sequence_by = &expr, .ignore_null = TRUE, .ignore_null_except = id },
+    "AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS" },
+  { "empty ignore-null list",
+    { .keys = id, .sequence_by = &expr, .ignore_null_columns = none },
+    "AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST" },
+  { "columns to update and ignore-null",
+    { .keys = id, .sequence_by = &expr, .ignore_null = TRUE, .columns_to_update = "c" },
+    "AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT" },
+  { "columns to update, bitemporal",
+    { .keys = id,
+      .sequence_by = &expr,
+      .system_sequence_by = &expr,
+      .type = AUTOCDC_BITEMPORAL,
+      .columns_to_update = "c" },
+    "AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT" },
+  { "system sequence, SCD 1",
+    { .keys = id, .sequence_by = &expr, .system_sequence_by = &expr },
+    "AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY" },
+  { "bitemporal without system sequence",
+    { .keys = id, .sequence_by = &expr, .type = AUTOCDC_BITEMPORAL },
+    "AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY" },
+  { "truncate", { .keys = id, .sequence_by = &expr, .truncate_when = &expr }, "UNSUPPORTED_FEATURE" },
+  { "ignore-null", { .keys = id, .sequence_by = &expr, .ignore_null = TRUE }, "UNSUPPORTED_FEATURE" },
+  { "columns to update", { .keys = id, .sequence_by = &expr, .columns_to_update = "c" }, "UNSUPPORTED_FEATURE" },
+  { "where", { .keys = id, .sequence_by = &expr, .where = &expr }, "UNSUPPORTED_FEATURE" },
+  { "snapshot", { .keys = id, .from_snapshot = TRUE }, "UNSUPPORTED_FEATURE" },
+  { "bitemporal",
+    { .keys = id, .sequence_by = &expr, .system_sequence_by = &expr, .type = AUTOCDC_BITEMPORAL },
+    "UNSUPPORTED_FEATURE" },
+};
+
+static void
+test_clauses (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    gboolean ok = autocdc_flow_check (&cases[i].flow, &error);
+    const char *got = ok ? NULL : base_error_condition (error);
+
+    if (g_strcmp0 (got, cases[i].condition) != 0)
+      g_error ("%s: %s instead of %s", cases[i].what, got ? got : "fine",
+               cases[i].condition ? cases[i].condition : "fine");
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/autocdc/flow/clauses", test_clauses);
+  return g_test_run ();
+}
