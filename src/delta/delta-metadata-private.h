@@ -12,7 +12,9 @@ json_t *delta_metadata_to_json (DeltaMetadata *metadata); /* (transfer full): th
 DeltaProtocol *delta_protocol_from_json (const json_t *object, GError **error);
 json_t *delta_protocol_to_json (DeltaProtocol *protocol); /* (transfer full) */
 
-/* Features that a property `delta.feature.<name> = supported` asks for; such properties are not stored. */
+/* Whether a top-level field's metadata has @key. */
+gboolean delta_metadata_has_field_key (DeltaMetadata *metadata, const char *key);
+
 DeltaProtocol *delta_protocol_new (int reader_version, int writer_version, const char *const *reader_features,
                                    const char *const *writer_features);
 

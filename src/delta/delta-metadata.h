@@ -105,11 +105,16 @@ DeltaMetadata *delta_metadata_enable_row_tracking (DeltaMetadata *metadata);
  *
  * Checks the delta.* properties (known, values of their type, allowed transitions, feed and reserved names) and does what
  * they ask of the metadata: ids and physical names for column mapping, hidden names for row tracking, none of it twice.
+ * `delta.feature.<name>` and the protocol versions are dropped: ask delta_metadata_wished_features() of the metadata before.
  *
  * Errors:   DELTA_UNKNOWN_CONFIGURATION, DELTA_ILLEGAL_OPTION, DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS,
- *           DELTA_UNSUPPORTED_OPERATION.
+ *           DELTA_UNSUPPORTED_OPERATION, DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION.
  * Returns:  (transfer full).
  */
 DeltaMetadata *delta_metadata_prepare (DeltaMetadata *metadata, DeltaMetadata *old, GError **error);
+
+/* The names that properties `delta.feature.<name> = supported` ask for, for delta_transaction_require_feature().
+ * Returns: (transfer full): NULL-terminated. */
+char **delta_metadata_wished_features (DeltaMetadata *metadata);
 
 G_END_DECLS

@@ -305,8 +305,8 @@ type_holds (const BaseType *type, BaseTypeKind kind)
   }
 }
 
-static gboolean
-field_metadata_has (DeltaMetadata *metadata, const char *key)
+gboolean
+delta_metadata_has_field_key (DeltaMetadata *metadata, const char *key)
 {
   BaseType *schema = delta_metadata_schema (metadata);
 
@@ -335,9 +335,9 @@ active_features (DeltaMetadata *metadata)
     { "inCommitTimestamp", delta_metadata_commit_timestamps (metadata) },
     { "timestampNtz", type_holds (delta_metadata_schema (metadata), BASE_TYPE_TIMESTAMP_NTZ) },
     { "variantType", type_holds (delta_metadata_schema (metadata), BASE_TYPE_VARIANT) },
-    { "generatedColumns", field_metadata_has (metadata, "delta.generationExpression") },
-    { "allowColumnDefaults", field_metadata_has (metadata, "CURRENT_DEFAULT") },
-    { "identityColumns", field_metadata_has (metadata, "delta.identity.start") },
+    { "generatedColumns", delta_metadata_has_field_key (metadata, "delta.generationExpression") },
+    { "allowColumnDefaults", delta_metadata_has_field_key (metadata, "CURRENT_DEFAULT") },
+    { "identityColumns", delta_metadata_has_field_key (metadata, "delta.identity.start") },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
