@@ -74,6 +74,11 @@ void catalog_trash_delete (Catalog *catalog, const char *moved);
 gboolean catalog_function_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
                                 RelationTableAnswer *answer, gboolean *found, GError **error);
 
+/* Table functions of raw files: CatalogFunctionBind. */
+gboolean catalog_read_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
+                                  RelationTableAnswer *answer, gpointer data, GError **error);
+gboolean catalog_cloud_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
+                                   RelationTableAnswer *answer, gpointer data, GError **error);
 /* A query on parquet.`path`, json.`path`, csv.`path`. */
 gboolean catalog_file_path_bind (CatalogSession *session, const char *provider, const char *path,
                                  const RelationTableRequest *request, RelationTableAnswer *answer, GError **error);

@@ -2,6 +2,7 @@
 #include "session-private.h"
 
 #include <base-error.h>
+#include <files-source.h>
 #include <relation-kernel.h>
 
 /* The engine's own settings, once per process. */
@@ -17,7 +18,7 @@ engine_new (BaseSettings *settings, GError **error)
     options.temp_directory = base_settings_get (settings, "engine.tempDirectory");
   }
   engine = duck_engine_new (&options, error);
-  if (engine == NULL || !relation_kernels_register (engine, error))
+  if (engine == NULL || !relation_kernels_register (engine, error) || !files_register (engine, error))
     return NULL;
   return g_steal_pointer (&engine);
 }
