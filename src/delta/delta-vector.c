@@ -623,7 +623,7 @@ delta_vector_write (DeltaTable *table, DeltaVector *const *vectors, guint n_vect
     gsize size;
     const guint8 *data = g_bytes_get_data (bytes, &size);
     DeltaVectorDescriptor *descriptor;
-    if ((gint64) size > MAX_VECTOR_BYTES || file->len + size > G_MAXUINT32 - 64)
+    if ((gint64) size > MAX_VECTOR_BYTES || file->len + size > G_MAXINT32 - 64)
       return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "deletion vectors of more than 1 GiB");
     descriptor = g_new (DeltaVectorDescriptor, 1);
     *descriptor = (DeltaVectorDescriptor){ 'u', delta_vector_z85_encode (uuid, 16), file->len, (gint64) size,
