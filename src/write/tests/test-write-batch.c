@@ -276,7 +276,7 @@ test_partitions_of_every_type (Fixture *fixture, gconstpointer data G_GNUC_UNUSE
     const char *read;          /* expected, of CAST AS VARCHAR, NULL as - */
   } cases[] = {
     { "boolean", "[true, NULL]", "-;true" },
-    { "byte", "[1::TINYINT, -128::TINYINT]", "-128;1" },
+    { "byte", "[1::TINYINT, (-128)::TINYINT]", "-128;1" },
     { "long", "[9223372036854775807, NULL]", "-;9223372036854775807" },
     { "double", "[1.5::DOUBLE, 'inf'::DOUBLE, 'nan'::DOUBLE]", "1.5;inf;nan" },
     { "decimal(10,2)", "[1.20::DECIMAL(10,2)]", "1.20" },
