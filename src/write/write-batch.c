@@ -9,6 +9,7 @@
  */
 #include "base-error.h"
 #include "base-text.h"
+#include "delta-checkpoint.h"
 #include "store.h"
 #include "write-private.h"
 
@@ -371,5 +372,7 @@ write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitRes
   batch->is_spent = TRUE;
   if (!ok)
     g_propagate_error (error, failure);
+  else if (result->outcome == DELTA_COMMIT_DONE)
+    delta_checkpoint_maintain (batch->table, &batch->clock, batch->cancel);
   return ok;
 }
