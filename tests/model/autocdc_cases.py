@@ -197,7 +197,7 @@ def draw_case(seed):
             columns = sorted(rnd.sample(pool, rnd.randint(1, len(pool))))
         events = []
         for _ in range(rnd.randint(1, 8)):
-            again = rnd.choice(sent) if sent and rnd.random() < 0.2 else None
+            again = rnd.choice(sent) if sent and rnd.random() < 0.2 and not distinct_seqs else None
             if again and [c for c in again if c in pool] == columns:
                 events.append(again)
                 continue
