@@ -276,7 +276,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!compute (work, snapshot, error) || !count_changes (work, &counts, error) ||
       !count_late (work, &outcome->n_late_events, error))
     return FALSE;
-  if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0)
+  if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed)
     return TRUE;
 
   outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);
