@@ -10,15 +10,15 @@ G_BEGIN_DECLS
 typedef struct {
   RelationBinder *binder;
   RelationOperator *input;
-  RelationScope *local;     /* the input's columns: those that must be grouped or aggregated */
-  GPtrArray *groups;        /* RelationExpr over the input, each once */
-  GArray *group_columns;    /* RelationColumn, one per group */
-  GPtrArray *calls;         /* aggregate calls over the input, each once */
-  GArray *call_columns;     /* RelationColumn, one per call */
+  RelationScope *local;  /* the input's columns: those that must be grouped or aggregated */
+  GPtrArray *groups;     /* RelationExpr over the input, each once */
+  GArray *group_columns; /* RelationColumn, one per group */
+  GPtrArray *calls;      /* aggregate calls over the input, each once */
+  GArray *call_columns;  /* RelationColumn, one per call */
   gboolean has_sets;
-  GPtrArray *sets;          /* GArray of group numbers */
+  GPtrArray *sets; /* GArray of group numbers */
   RelationColumn grouping_id;
-  GError *error;            /* first one of a rewrite */
+  GError *error; /* first one of a rewrite */
 } RelationAggregation;
 
 void relation_aggregation_init (RelationAggregation *aggregation, RelationBinder *binder, RelationInput *input);

@@ -62,7 +62,8 @@ relation_aggregation_end_groups (RelationAggregation *aggregation)
   for (guint i = 0; i < aggregation->groups->len; i++) {
     RelationExpr *group = g_ptr_array_index (aggregation->groups, i);
     RelationColumn column = { 0 };
-    relation_column_set (binder, &column, group->display, group->type, group->nullable || !in_every_set (aggregation, i));
+    relation_column_set (binder, &column, group->display, group->type,
+                         group->nullable || !in_every_set (aggregation, i));
     if (group->kind == RELATION_EXPR_COLUMN)
       column.id = group->column_id;
     g_array_append_val (aggregation->group_columns, column);
@@ -105,11 +106,12 @@ missing (RelationAggregation *aggregation, const RelationExpr *expr)
                          "The query does not include a GROUP BY clause. Add GROUP BY or aggregate the column `%s`.",
                          expr->display);
   else
-    relation_bind_error (expr->position, &aggregation->error, SLUICE_ERROR_MISSING_AGGREGATION,
-                         "The non-aggregating expression \"%s\" is based on columns which are not participating in the GROUP BY "
-                         "clause. Add the columns or the expression to the GROUP BY, aggregate the expression, or use "
-                         "any_value(%s).",
-                         expr->display, expr->display);
+    relation_bind_error (
+        expr->position, &aggregation->error, SLUICE_ERROR_MISSING_AGGREGATION,
+        "The non-aggregating expression \"%s\" is based on columns which are not participating in the GROUP BY "
+        "clause. Add the columns or the expression to the GROUP BY, aggregate the expression, or use "
+        "any_value(%s).",
+        expr->display, expr->display);
 }
 
 /* Columns of the input that a subquery names must be groups. */
@@ -193,8 +195,9 @@ use_call (RelationAggregation *aggregation, RelationExpr *expr)
 
   for (guint i = 0; i < expr->n_args; i++)
     if (relation_expr_has_aggregate (expr->args[i]) && aggregation->error == NULL)
-      relation_bind_error (expr->args[i]->position, &aggregation->error, SLUICE_ERROR_NESTED_AGGREGATE_FUNCTION,
-                           "It is not allowed to use an aggregate function in the argument of another aggregate function.");
+      relation_bind_error (
+          expr->args[i]->position, &aggregation->error, SLUICE_ERROR_NESTED_AGGREGATE_FUNCTION,
+          "It is not allowed to use an aggregate function in the argument of another aggregate function.");
   while (index < aggregation->calls->len && !relation_expr_equal (g_ptr_array_index (aggregation->calls, index), expr))
     index++;
   if (index == aggregation->calls->len) {
@@ -289,7 +292,8 @@ project_groups (RelationAggregation *aggregation)
     relation_expr_walk (g_ptr_array_index (aggregation->calls, i), visit_needed, &needed);
   for (guint i = 0; i < aggregation->local->n_columns; i++) {
     const RelationColumn *column = &aggregation->local->columns[i].column;
-    if (g_hash_table_contains (ids, GUINT_TO_POINTER (column->id)) && g_hash_table_add (taken, GUINT_TO_POINTER (column->id)))
+    if (g_hash_table_contains (ids, GUINT_TO_POINTER (column->id)) &&
+        g_hash_table_add (taken, GUINT_TO_POINTER (column->id)))
       g_ptr_array_add (exprs, relation_expr_new_column (binder->arena, column));
   }
   n_plain = exprs->len;

@@ -3,9 +3,8 @@
  * By position everything is a plain cast. By name the fields of structs are put in the table's order too, at every depth, so a
  * struct is taken apart and built again where the names do not already stand in the same order.
  */
-#include "relation-binder-private.h"
-
 #include "base-text.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
@@ -16,7 +15,8 @@ typedef struct {
   const SqlPosition *at;
 } Assign;
 
-static RelationExpr *assign_value (Assign *assign, RelationExpr *value, const BaseType *target, const char *path, GError **error);
+static RelationExpr *assign_value (Assign *assign, RelationExpr *value, const BaseType *target, const char *path,
+                                   GError **error);
 
 static gboolean
 by_name (const Assign *assign)
@@ -36,7 +36,8 @@ names_match (const BaseType *from, const BaseType *to)
   case BASE_TYPE_ARRAY:
     return names_match (base_type_element (from), base_type_element (to));
   case BASE_TYPE_MAP:
-    return names_match (base_type_key (from), base_type_key (to)) && names_match (base_type_value (from), base_type_value (to));
+    return names_match (base_type_key (from), base_type_key (to)) &&
+           names_match (base_type_value (from), base_type_value (to));
   case BASE_TYPE_STRUCT:
     if (base_type_n_fields (from) != base_type_n_fields (to))
       return FALSE;
@@ -58,9 +59,10 @@ unsafe_cast (const Assign *assign, const RelationExpr *value, const BaseType *ta
   g_autofree char *from = base_type_text (value->type);
   g_autofree char *to = base_type_text (target);
 
-  return relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_CANNOT_SAFELY_CAST,
-                              "Cannot write incompatible data for the table %s: Cannot safely cast %s \"%s\" to \"%s\".", assign->table,
-                              path, from, to);
+  return relation_bind_error (
+      assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_CANNOT_SAFELY_CAST,
+      "Cannot write incompatible data for the table %s: Cannot safely cast %s \"%s\" to \"%s\".", assign->table, path,
+      from, to);
 }
 
 /* The struct's field of this name: -1 none, -2 several. */
@@ -80,9 +82,10 @@ check_extra_fields (const Assign *assign, const BaseType *from, const BaseType *
 {
   for (guint i = 0; i < base_type_n_fields (from); i++)
     if (field_named (to, base_type_field (from, i)->name) == -1)
-      return relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_EXTRA_STRUCT_FIELDS,
-                                  "Cannot write incompatible data for the table %s: Cannot write extra field `%s` to the struct %s.",
-                                  assign->table, base_type_field (from, i)->name, path);
+      return relation_bind_error (
+          assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_EXTRA_STRUCT_FIELDS,
+          "Cannot write incompatible data for the table %s: Cannot write extra field `%s` to the struct %s.",
+          assign->table, base_type_field (from, i)->name, path);
   return TRUE;
 }
 
@@ -116,21 +119,21 @@ assign_struct (Assign *assign, RelationExpr *value, const BaseType *target, cons
     g_autofree char *inner = g_strdup_printf ("%s.`%s`", path, field->name);
     args[2 * i] = relation_expr_new_string (assign->binder, field->name);
     if (index == -2) {
-      relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_AMBIGUOUS_COLUMN_NAME,
-                           "Cannot write incompatible data for the table %s: Ambiguous column name in the input data %s.",
-                           assign->table, inner);
+      relation_bind_error (
+          assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_AMBIGUOUS_COLUMN_NAME,
+          "Cannot write incompatible data for the table %s: Ambiguous column name in the input data %s.", assign->table,
+          inner);
       return NULL;
     }
     if (index < 0 && (assign->flags & RELATION_ASSIGN_FILL) == 0) {
       relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_STRUCT_MISSING_FIELDS,
-                           "Cannot write incompatible data for the table %s: Struct %s missing field: `%s`.", assign->table, path,
-                           field->name);
+                           "Cannot write incompatible data for the table %s: Struct %s missing field: `%s`.",
+                           assign->table, path, field->name);
       return NULL;
     }
-    args[2 * i + 1] = index < 0
-                          ? relation_expr_new_null (assign->binder, field->type)
-                          : assign_value (assign, relation_expr_new_field (assign->binder, value, (guint) index), field->type,
-                                          inner, error);
+    args[2 * i + 1] = index < 0 ? relation_expr_new_null (assign->binder, field->type)
+                                : assign_value (assign, relation_expr_new_field (assign->binder, value, (guint) index),
+                                                field->type, inner, error);
     if (args[2 * i + 1] == NULL)
       return NULL;
   }
@@ -201,11 +204,12 @@ check_arity (const Assign *assign, guint n_data, guint n_target, GError **error)
 {
   if (n_data == n_target)
     return TRUE;
-  return relation_bind_error (assign->at, error,
-                              n_data < n_target ? SLUICE_ERROR_INSERT_COLUMN_ARITY_MISMATCH_NOT_ENOUGH_DATA_COLUMNS
-                                                : SLUICE_ERROR_INSERT_COLUMN_ARITY_MISMATCH_TOO_MANY_DATA_COLUMNS,
-                              "Cannot write to %s, the reason is %s data columns: the table has %u columns, the data %u.",
-                              assign->table, n_data < n_target ? "not enough" : "too many", n_target, n_data);
+  return relation_bind_error (
+      assign->at, error,
+      n_data < n_target ? SLUICE_ERROR_INSERT_COLUMN_ARITY_MISMATCH_NOT_ENOUGH_DATA_COLUMNS
+                        : SLUICE_ERROR_INSERT_COLUMN_ARITY_MISMATCH_TOO_MANY_DATA_COLUMNS,
+      "Cannot write to %s, the reason is %s data columns: the table has %u columns, the data %u.", assign->table,
+      n_data < n_target ? "not enough" : "too many", n_target, n_data);
 }
 
 /* The plan's column for a table column: index, or G_MAXUINT = none. */
@@ -217,9 +221,10 @@ data_column (const Assign *assign, const RelationOperator *root, const char *nam
     if (!base_text_equal_ignore_case (root->columns[i].name, name))
       continue;
     if (*index != G_MAXUINT)
-      return relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_AMBIGUOUS_COLUMN_NAME,
-                                  "Cannot write incompatible data for the table %s: Ambiguous column name in the input data `%s`.",
-                                  assign->table, name);
+      return relation_bind_error (
+          assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_AMBIGUOUS_COLUMN_NAME,
+          "Cannot write incompatible data for the table %s: Ambiguous column name in the input data `%s`.",
+          assign->table, name);
     *index = i;
   }
   return TRUE;
@@ -236,8 +241,8 @@ check_extra_columns (const Assign *assign, const RelationOperator *root, const B
   if (extra->len == 0)
     return TRUE;
   return relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_EXTRA_COLUMNS,
-                              "Cannot write incompatible data for the table %s: Cannot write extra columns %s.", assign->table,
-                              extra->str);
+                              "Cannot write incompatible data for the table %s: Cannot write extra columns %s.",
+                              assign->table, extra->str);
 }
 
 static RelationExpr *
@@ -248,9 +253,10 @@ missing_column (Assign *assign, const BaseField *field, const SqlExpr *fallback,
   g_autofree char *path = g_strdup_printf ("`%s`", field->name);
 
   if ((assign->flags & RELATION_ASSIGN_FILL) == 0) {
-    relation_bind_error (assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_CANNOT_FIND_DATA,
-                         "Cannot write incompatible data for the table %s: Cannot find data for the output column `%s`.",
-                         assign->table, field->name);
+    relation_bind_error (
+        assign->at, error, SLUICE_ERROR_INCOMPATIBLE_DATA_FOR_TABLE_CANNOT_FIND_DATA,
+        "Cannot write incompatible data for the table %s: Cannot find data for the output column `%s`.", assign->table,
+        field->name);
     return NULL;
   }
   if (fallback == NULL)
@@ -274,7 +280,8 @@ relation_plan_assign (RelationPlan *plan, const BaseType *target, RelationAssign
   RelationOperator *op;
 
   relation_binder_extend (&binder, arena, plan, context);
-  if (by_name (&assign) ? !check_extra_columns (&assign, root, target, error) : !check_arity (&assign, root->n_columns, n, error))
+  if (by_name (&assign) ? !check_extra_columns (&assign, root, target, error)
+                        : !check_arity (&assign, root->n_columns, n, error))
     return NULL;
   for (guint i = 0; i < n; i++) {
     const BaseField *field = base_type_field (target, i);
@@ -284,8 +291,8 @@ relation_plan_assign (RelationPlan *plan, const BaseType *target, RelationAssign
     if (by_name (&assign) && !data_column (&assign, root, field->name, &index, error))
       return NULL;
     exprs[i] = index == G_MAXUINT ? missing_column (&assign, field, defaults != NULL ? defaults[i] : NULL, error)
-                                  : assign_value (&assign, relation_expr_new_column (arena, &root->columns[index]), field->type,
-                                                  path, error);
+                                  : assign_value (&assign, relation_expr_new_column (arena, &root->columns[index]),
+                                                  field->type, path, error);
     if (exprs[i] == NULL)
       return NULL;
   }

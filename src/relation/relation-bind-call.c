@@ -1,7 +1,6 @@
 /* Calls: plain functions, special forms, aggregates with FILTER and WITHIN GROUP, windows. */
-#include "relation-binder-private.h"
-
 #include "base-text.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
@@ -20,8 +19,8 @@ relation_expr_is_grouping (const RelationExpr *expr, gboolean *is_id)
 }
 
 RelationExpr *
-relation_expr_new_grouping (RelationBinder *binder, gboolean is_id, RelationExpr **args, guint n_args, const char *display,
-                            const SqlPosition *at)
+relation_expr_new_grouping (RelationBinder *binder, gboolean is_id, RelationExpr **args, guint n_args,
+                            const char *display, const SqlPosition *at)
 {
   g_autoptr (BaseType) type = base_type_simple (is_id ? BASE_TYPE_LONG : BASE_TYPE_BYTE);
   RelationExpr *expr = relation_expr_new (binder, RELATION_EXPR_CALL, type, FALSE);
@@ -57,13 +56,15 @@ frame_type_error (const SqlBound *bound, const RelationExpr *offset, const Relat
   g_autofree char *a = base_type_text (offset->type);
   g_autofree char *b = base_type_text (order->type);
 
-  return relation_bind_error (&bound->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE,
+  return relation_bind_error (&bound->position, error,
+                              SLUICE_ERROR_DATATYPE_MISMATCH_SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE,
                               "The data type of the frame bound is %s, which does not fit the ORDER BY type %s.", a, b);
 }
 
 /* The distance of a RANGE bound in a type that its ORDER BY can be moved by. */
 static RelationExpr *
-range_offset (RelationBinder *binder, RelationExpr *offset, const RelationExpr *order, const SqlBound *bound, GError **error)
+range_offset (RelationBinder *binder, RelationExpr *offset, const RelationExpr *order, const SqlBound *bound,
+              GError **error)
 {
   BaseTypeKind kind = base_type_kind (order->type);
   BaseTypeKind by = base_type_kind (offset->type);
@@ -118,9 +119,10 @@ bind_bound (RelationBinder *binder, RelationBindScope *scope, const SqlFrame *fr
     return relation_bind_error (&sql->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_RANGE_FRAME_WITHOUT_ORDER,
                                 "A range window frame cannot be used in an unordered window specification.");
   if (window->n_order > 1)
-    return relation_bind_error (&sql->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_RANGE_FRAME_MULTI_ORDER,
-                                "A range window frame with value boundaries cannot be used in a window specification with multiple "
-                                "ORDER BY expressions.");
+    return relation_bind_error (
+        &sql->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_RANGE_FRAME_MULTI_ORDER,
+        "A range window frame with value boundaries cannot be used in a window specification with multiple "
+        "ORDER BY expressions.");
   bound->offset = range_offset (binder, offset, window->order[0].expr, sql, error);
   return bound->offset != NULL;
 }
@@ -135,8 +137,8 @@ append_sort_display (GString *out, const RelationSort *order, guint n)
 
 /* @fallback: the frame's text when none was written. */
 static RelationWindow *
-bind_window (RelationBinder *binder, RelationBindScope *scope, const SqlWindow *sql, const char *fallback, GString *display,
-             GError **error)
+bind_window (RelationBinder *binder, RelationBindScope *scope, const SqlWindow *sql, const char *fallback,
+             GString *display, GError **error)
 {
   const SqlWindow *spec = find_window (scope, sql, error);
   RelationWindow *window = relation_arena_new0 (binder->arena, RelationWindow);
@@ -216,8 +218,9 @@ bind_over (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *sql,
                          "It is not allowed to use window functions inside the %s clause.", scope->clause);
     return NULL;
   }
-  window = bind_window (binder, scope, sql_call->over,
-                        is_window && !is_nth ? "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW" : NULL, display, error);
+  window =
+      bind_window (binder, scope, sql_call->over,
+                   is_window && !is_nth ? "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW" : NULL, display, error);
   if (window == NULL)
     return NULL;
   if (is_window && !is_nth && window->has_frame) {
@@ -356,8 +359,8 @@ bind_grouping (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *
                          "The `grouping` requires 1 parameters but the actual number is %u.", call->n_args);
     return NULL;
   }
-  return relation_expr_new_grouping (binder, is_id, args, call->n_args, relation_arena_strdup (binder->arena, display->str),
-                                     &sql->position);
+  return relation_expr_new_grouping (binder, is_id, args, call->n_args,
+                                     relation_arena_strdup (binder->arena, display->str), &sql->position);
 }
 
 RelationExpr *

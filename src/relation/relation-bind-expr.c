@@ -1,10 +1,8 @@
 /* Expressions of the tree → typed expressions. Operators are function rows found by their spelling. */
-#include "relation-binder-private.h"
-
-#include "relation-bind-literal-private.h"
-#include "relation-cast.h"
-
 #include "base-text.h"
+#include "relation-bind-literal-private.h"
+#include "relation-binder-private.h"
+#include "relation-cast.h"
 
 #include <string.h>
 
@@ -63,7 +61,8 @@ bind_column (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *ex
 }
 
 static gboolean
-bind_list (RelationBinder *binder, RelationBindScope *scope, SqlExpr *const *items, guint n, RelationExpr **out, GError **error)
+bind_list (RelationBinder *binder, RelationBindScope *scope, SqlExpr *const *items, guint n, RelationExpr **out,
+           GError **error)
 {
   for (guint i = 0; i < n; i++)
     if ((out[i] = relation_bind_expr (binder, scope, items[i], error)) == NULL)
@@ -105,8 +104,8 @@ bind_between (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *e
   if ((both[0] = relation_expr_call_at (binder, ">=", (RelationExpr *[]){ value, low }, 2, &expr->at, error)) == NULL ||
       (both[1] = relation_expr_call_at (binder, "<=", (RelationExpr *[]){ value, high }, 2, &expr->at, error)) == NULL)
     return NULL;
-  return maybe_not (binder, relation_expr_call_at (binder, "and", both, 2, &expr->at, error), expr->u.between.negated, expr,
-                    error);
+  return maybe_not (binder, relation_expr_call_at (binder, "and", both, 2, &expr->at, error), expr->u.between.negated,
+                    expr, error);
 }
 
 static RelationExpr *
@@ -118,8 +117,8 @@ bind_in_list (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *e
   if ((args[0] = relation_bind_expr (binder, scope, expr->u.in_list.value, error)) == NULL ||
       !bind_list (binder, scope, expr->u.in_list.items.items, n, args + 1, error))
     return NULL;
-  return maybe_not (binder, relation_expr_call_at (binder, "in", args, n + 1, &expr->at, error), expr->u.in_list.negated, expr,
-                    error);
+  return maybe_not (binder, relation_expr_call_at (binder, "in", args, n + 1, &expr->at, error),
+                    expr->u.in_list.negated, expr, error);
 }
 
 static RelationExpr *
@@ -127,7 +126,9 @@ bind_like (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr
 {
   guint n = expr->u.like.patterns.n;
   g_autofree RelationExpr **args = g_new0 (RelationExpr *, n + 2);
-  static const char *const plain[] = { [SQL_LIKE_LIKE] = "like", [SQL_LIKE_ILIKE] = "ilike", [SQL_LIKE_RLIKE] = "rlike" };
+  static const char *const plain[] = {
+    [SQL_LIKE_LIKE] = "like", [SQL_LIKE_ILIKE] = "ilike", [SQL_LIKE_RLIKE] = "rlike"
+  };
   const char *name = plain[expr->u.like.op];
   guint n_args = n + 1;
 
@@ -156,8 +157,8 @@ bind_like (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr
     }
     return joined;
   }
-  return maybe_not (binder, relation_expr_call_at (binder, name, args, n_args, &expr->at, error), expr->u.like.negated, expr,
-                    error);
+  return maybe_not (binder, relation_expr_call_at (binder, name, args, n_args, &expr->at, error), expr->u.like.negated,
+                    expr, error);
 }
 
 static RelationExpr *
@@ -173,9 +174,11 @@ bind_is (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr, 
   case SQL_IS_UNKNOWN:
     return relation_expr_call_at (binder, negated ? "is not null" : "is null", args, 1, &expr->at, error);
   case SQL_IS_TRUE:
-    return maybe_not (binder, relation_expr_call_at (binder, "is true", args, 1, &expr->at, error), negated, expr, error);
+    return maybe_not (binder, relation_expr_call_at (binder, "is true", args, 1, &expr->at, error), negated, expr,
+                      error);
   case SQL_IS_FALSE:
-    return maybe_not (binder, relation_expr_call_at (binder, "is false", args, 1, &expr->at, error), negated, expr, error);
+    return maybe_not (binder, relation_expr_call_at (binder, "is false", args, 1, &expr->at, error), negated, expr,
+                      error);
   case SQL_IS_DISTINCT_FROM:
     if ((args[1] = relation_bind_expr (binder, scope, expr->u.is.other, error)) == NULL)
       return NULL;
@@ -232,7 +235,8 @@ bind_cast (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr
   }
   cast = relation_expr_new_explicit_cast (binder, value, type, is_try);
   cast->position = &expr->position;
-  cast->display = relation_binder_printf (binder, "%sCAST(%s AS %s)", is_try ? "TRY_" : "", value->display, expr->u.cast.type.text);
+  cast->display =
+      relation_binder_printf (binder, "%sCAST(%s AS %s)", is_try ? "TRY_" : "", value->display, expr->u.cast.type.text);
   return cast;
 }
 
@@ -279,8 +283,8 @@ bind_subquery (RelationBinder *binder, RelationBindScope *scope, const SqlQuery 
 }
 
 static RelationExpr *
-subquery_expr (RelationBinder *binder, const SqlExpr *expr, RelationSubqueryKind kind, RelationOperator *op, const BaseType *type,
-               gboolean nullable, const char *display)
+subquery_expr (RelationBinder *binder, const SqlExpr *expr, RelationSubqueryKind kind, RelationOperator *op,
+               const BaseType *type, gboolean nullable, const char *display)
 {
   RelationExpr *result = relation_expr_new (binder, RELATION_EXPR_SUBQUERY, type, nullable);
 
@@ -318,7 +322,8 @@ bind_exists (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *ex
 
 /* The subquery's columns under the types that both sides have in common. */
 static gboolean
-match_in_sides (RelationBinder *binder, const SqlExpr *expr, RelationExpr **values, guint n, RelationOperator **op, GError **error)
+match_in_sides (RelationBinder *binder, const SqlExpr *expr, RelationExpr **values, guint n, RelationOperator **op,
+                GError **error)
 {
   g_autofree RelationExpr **exprs = g_new0 (RelationExpr *, n + 1);
   gboolean same = TRUE;
@@ -328,10 +333,11 @@ match_in_sides (RelationBinder *binder, const SqlExpr *expr, RelationExpr **valu
     if (!relation_coerce_pair (binder, &values[i], &exprs[i])) {
       g_autofree char *a = base_type_text (values[i]->type);
       g_autofree char *b = base_type_text (exprs[i]->type);
-      return relation_bind_error (&expr->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_IN_SUBQUERY_DATA_TYPE_MISMATCH,
-                                  "The data type of one or more elements in the left hand side of an IN subquery is not compatible "
-                                  "with the data type of the output of the subquery: %s and %s.",
-                                  a, b);
+      return relation_bind_error (
+          &expr->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_IN_SUBQUERY_DATA_TYPE_MISMATCH,
+          "The data type of one or more elements in the left hand side of an IN subquery is not compatible "
+          "with the data type of the output of the subquery: %s and %s.",
+          a, b);
     }
     same = same && exprs[i]->kind == RELATION_EXPR_COLUMN;
   }
@@ -350,19 +356,22 @@ bind_in_query (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *
   RelationOperator *op;
   RelationExpr *result;
 
-  if (!bind_list (binder, scope, value->kind == SQL_EXPR_ROW ? value->u.row.items : (SqlExpr *const *) &value, n, values, error) ||
+  if (!bind_list (binder, scope, value->kind == SQL_EXPR_ROW ? value->u.row.items : (SqlExpr *const *) &value, n,
+                  values, error) ||
       (op = bind_subquery (binder, scope, expr->u.in_query.query, error)) == NULL)
     return NULL;
   if (op->n_columns != n) {
-    relation_bind_error (&expr->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_IN_SUBQUERY_LENGTH_MISMATCH,
-                         "The number of columns in the left hand side of an IN subquery (%u) does not match the number of columns in "
-                         "the output of the subquery (%u).",
-                         n, op->n_columns);
+    relation_bind_error (
+        &expr->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_IN_SUBQUERY_LENGTH_MISMATCH,
+        "The number of columns in the left hand side of an IN subquery (%u) does not match the number of columns in "
+        "the output of the subquery (%u).",
+        n, op->n_columns);
     return NULL;
   }
   if (!match_in_sides (binder, expr, values, n, &op, error))
     return NULL;
-  result = subquery_expr (binder, expr, filters && expr->u.in_query.negated ? RELATION_SUBQUERY_NOT_IN : RELATION_SUBQUERY_IN, op,
+  result = subquery_expr (binder, expr,
+                          filters && expr->u.in_query.negated ? RELATION_SUBQUERY_NOT_IN : RELATION_SUBQUERY_IN, op,
                           type, TRUE, "in()");
   result->args = values;
   result->n_args = n;
@@ -416,14 +425,15 @@ visit_lambda_use (RelationExpr *expr, gpointer data)
 
   if (expr->kind == RELATION_EXPR_COLUMN || expr->kind == RELATION_EXPR_SUBQUERY || expr->kind == RELATION_EXPR_NOW)
     use->outside = TRUE;
-  if (expr->kind == RELATION_EXPR_CALL && (expr->function->flags & (RELATION_FUNCTION_VOLATILE | RELATION_FUNCTION_CLOCK)) != 0)
+  if (expr->kind == RELATION_EXPR_CALL &&
+      (expr->function->flags & (RELATION_FUNCTION_VOLATILE | RELATION_FUNCTION_CLOCK)) != 0)
     use->outside = TRUE;
   return !use->outside;
 }
 
 RelationExpr *
-relation_bind_lambda (RelationBinder *binder, RelationExpr *placeholder, BaseType *const *types, const gboolean *nullable,
-                      guint n_types, GError **error)
+relation_bind_lambda (RelationBinder *binder, RelationExpr *placeholder, BaseType *const *types,
+                      const gboolean *nullable, guint n_types, GError **error)
 {
   const Lambda *lambda = placeholder->data;
   const SqlIdentList *params = &lambda->sql->u.lambda.params;
@@ -448,7 +458,8 @@ relation_bind_lambda (RelationBinder *binder, RelationExpr *placeholder, BaseTyp
     RelationExpr *variable = relation_expr_new (binder, RELATION_EXPR_LAMBDA_VARIABLE, types[i], nullable[i]);
     for (guint j = 0; j < i; j++)
       if (base_text_equal_ignore_case (params->items[i].text, params->items[j].text)) {
-        relation_bind_error (&lambda->sql->position, error, SLUICE_ERROR_INVALID_LAMBDA_FUNCTION_CALL_DUPLICATE_ARG_NAMES,
+        relation_bind_error (&lambda->sql->position, error,
+                             SLUICE_ERROR_INVALID_LAMBDA_FUNCTION_CALL_DUPLICATE_ARG_NAMES,
                              "The lambda function has duplicate arguments `%s`.", params->items[i].text);
         return NULL;
       }
@@ -484,8 +495,8 @@ relation_bind_lambda (RelationBinder *binder, RelationExpr *placeholder, BaseTyp
 
 /* (a, b) as a value: a struct whose fields are named after columns, else col1, col2 … */
 RelationExpr *
-relation_bind_struct (RelationBinder *binder, RelationBindScope *scope, SqlExpr *const *items, guint n, const SqlPosition *at,
-                      GError **error)
+relation_bind_struct (RelationBinder *binder, RelationBindScope *scope, SqlExpr *const *items, guint n,
+                      const SqlPosition *at, GError **error)
 {
   g_autoptr (GPtrArray) args = g_ptr_array_new ();
   g_autoptr (GString) display = g_string_new ("struct(");
@@ -532,7 +543,7 @@ relation_bind_struct (RelationBinder *binder, RelationBindScope *scope, SqlExpr 
 RelationExpr *
 relation_bind_expr (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr, GError **error)
 {
-  RelationExpr *args[2];
+  RelationExpr *args[2] = { NULL, NULL };
 
   switch (expr->kind) {
   case SQL_EXPR_LITERAL:
@@ -548,8 +559,8 @@ relation_bind_expr (RelationBinder *binder, RelationBindScope *scope, const SqlE
                          "Invalid usage of '*' in an expression.");
     return NULL;
   case SQL_EXPR_PARAMETER:
-    relation_bind_error (&expr->position, error, SLUICE_ERROR_UNBOUND_SQL_PARAMETER,
-                         "Found the unbound parameter: %s.", expr->u.parameter.name != NULL ? expr->u.parameter.name : "?");
+    relation_bind_error (&expr->position, error, SLUICE_ERROR_UNBOUND_SQL_PARAMETER, "Found the unbound parameter: %s.",
+                         expr->u.parameter.name != NULL ? expr->u.parameter.name : "?");
     return NULL;
   case SQL_EXPR_FIELD:
     args[0] = relation_bind_expr (binder, scope, expr->u.field.base, error);
@@ -651,16 +662,15 @@ relation_bind_output_name (RelationBinder *binder G_GNUC_UNUSED, const SqlExpr *
 }
 
 gboolean
-relation_bind_sort_list (RelationBinder *binder, RelationBindScope *scope, const SqlSortList *list, RelationSort **order,
-                         guint *n_order, GError **error)
+relation_bind_sort_list (RelationBinder *binder, RelationBindScope *scope, const SqlSortList *list,
+                         RelationSort **order, guint *n_order, GError **error)
 {
   RelationSort *sorts = relation_arena_new0_n (binder->arena, RelationSort, list->n + 1);
 
   for (guint i = 0; i < list->n; i++) {
     const SqlSortItem *item = &list->items[i];
     sorts[i].descending = item->direction == SQL_DIRECTION_DESC;
-    sorts[i].nulls_first =
-        item->nulls == SQL_NULLS_DEFAULT ? !sorts[i].descending : item->nulls == SQL_NULLS_FIRST;
+    sorts[i].nulls_first = item->nulls == SQL_NULLS_DEFAULT ? !sorts[i].descending : item->nulls == SQL_NULLS_FIRST;
     if ((sorts[i].expr = relation_bind_expr (binder, scope, item->value, error)) == NULL)
       return FALSE;
     if (!base_type_is_orderable (sorts[i].expr->type)) {
@@ -686,8 +696,8 @@ relation_bind_constant (RelationBinder *binder, const SqlExpr *expr, const BaseT
     if (!relation_cast_check (value->type, type, RELATION_CAST_ANSI, NULL)) {
       g_autofree char *from = base_type_text (value->type);
       g_autofree char *to = base_type_text (type);
-      relation_bind_error (&expr->position, error, SLUICE_ERROR_NOT_EXPECTED_TYPE, "A value of type %s is needed here, not %s.", to,
-                           from);
+      relation_bind_error (&expr->position, error, SLUICE_ERROR_NOT_EXPECTED_TYPE,
+                           "A value of type %s is needed here, not %s.", to, from);
       return NULL;
     }
     value = relation_expr_new_cast (binder, value, type);

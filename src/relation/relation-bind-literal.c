@@ -1,10 +1,9 @@
 /* Literals: numbers by their digits, dates, timestamps, intervals. */
-#include "relation-binder-private.h"
+#include "base-text.h"
 #include "relation-bind-literal-private.h"
+#include "relation-binder-private.h"
 #include "relation-civil-private.h"
 #include "relation-interval-private.h"
-
-#include "base-text.h"
 
 #include <string.h>
 
@@ -53,7 +52,8 @@ decimal_literal (RelationBinder *binder, const SqlExpr *expr, GError **error)
     g_string_prepend_c (digits, '0');
   if (digits->len > 38) {
     relation_bind_error (&expr->position, error, SLUICE_ERROR_DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION,
-                         "The decimal literal %s needs the precision %" G_GSIZE_FORMAT ", more than 38.", text, digits->len);
+                         "The decimal literal %s needs the precision %" G_GSIZE_FORMAT ", more than 38.", text,
+                         digits->len);
     return NULL;
   }
   type = base_type_decimal ((guint) MAX (digits->len, 1), (guint) scale);
@@ -173,13 +173,14 @@ part_value (const SqlExpr *expr, const char *text, gint64 factor, gboolean secon
   if (*text == '\0')
     return relation_bind_error (&expr->position, error, SLUICE_ERROR_INVALID_INTERVAL_FORMAT_UNRECOGNIZED_NUMBER,
                                 "Error parsing '%s' to interval: unrecognized number.", text);
-  if (__builtin_mul_overflow (number, factor, value) || __builtin_add_overflow (*value, negative ? -micros : micros, value))
+  if (__builtin_mul_overflow (number, factor, value) ||
+      __builtin_add_overflow (*value, negative ? -micros : micros, value))
     return interval_overflow (expr, error);
   return TRUE;
 }
 
 static RelationExpr *
-interval_range (RelationBinder *binder, const SqlExpr *expr, const SqlIntervalPart *part, GError **error)
+interval_range (RelationBinder *binder, const SqlIntervalPart *part, GError **error)
 {
   int from = unit_index (part->unit);
   int to = unit_index (part->to);
@@ -204,11 +205,11 @@ relation_bind_interval (RelationBinder *binder, const SqlExpr *expr, GError **er
   gint64 total = 0;
 
   if (interval->n == 1 && interval->parts[0].to != SQL_UNIT_NONE)
-    return interval_range (binder, expr, &interval->parts[0], error);
+    return interval_range (binder, &interval->parts[0], error);
   for (guint i = 0; i < interval->n; i++) {
     const SqlIntervalPart *part = &interval->parts[i];
     int unit = unit_index (part->unit);
-    gint64 value;
+    gint64 value = 0;
     if (unit < 0) {
       relation_bind_unsupported (&part->position, error, "This unit of an interval");
       return NULL;
@@ -235,7 +236,8 @@ relation_bind_interval (RelationBinder *binder, const SqlExpr *expr, GError **er
     interval_overflow (expr, error);
     return NULL;
   }
-  if (has_us && from == BASE_INTERVAL_DAY && (total / RELATION_US_PER_DAY > 106751991 || total / RELATION_US_PER_DAY < -106751991)) {
+  if (has_us && from == BASE_INTERVAL_DAY &&
+      (total / RELATION_US_PER_DAY > 106751991 || total / RELATION_US_PER_DAY < -106751991)) {
     interval_overflow (expr, error);
     return NULL;
   }
@@ -353,7 +355,8 @@ typed_literal (RelationBinder *binder, const SqlExpr *expr, GError **error)
   if (strcmp (name, "INTERVAL") == 0)
     return interval_text (binder, expr, error);
   if (strcmp (name, "TIME") == 0) {
-    relation_bind_error (&expr->position, error, SLUICE_ERROR_UNSUPPORTED_TIME_TYPE, "The data type TIME is not supported.");
+    relation_bind_error (&expr->position, error, SLUICE_ERROR_UNSUPPORTED_TIME_TYPE,
+                         "The data type TIME is not supported.");
     return NULL;
   }
   relation_bind_unsupported (&expr->position, error, "A literal of this type");

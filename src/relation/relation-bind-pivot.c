@@ -1,8 +1,7 @@
 /* PIVOT: one filtered aggregate per value. UNPIVOT: one row per column. */
+#include "base-text.h"
 #include "relation-aggregate-private.h"
 #include "relation-binder-private.h"
-
-#include "base-text.h"
 
 #include <string.h>
 
@@ -31,14 +30,15 @@ add_filter (RelationExpr *expr, gpointer data)
     return NULL;
   copy = relation_arena_new0 (filter->binder->arena, RelationExpr);
   *copy = *expr;
-  copy->filter = expr->filter == NULL ? filter->condition
-                                      : relation_expr_and (filter->binder, expr->filter, filter->condition, &filter->error);
+  copy->filter = expr->filter == NULL
+                     ? filter->condition
+                     : relation_expr_and (filter->binder, expr->filter, filter->condition, &filter->error);
   return copy;
 }
 
 static RelationExpr *
-pivot_condition (RelationBinder *binder, RelationExpr *const *columns, guint n, const SqlPivotValue *value, GString *name,
-                 GError **error)
+pivot_condition (RelationBinder *binder, RelationExpr *const *columns, guint n, const SqlPivotValue *value,
+                 GString *name, GError **error)
 {
   RelationExpr *condition = NULL;
   RelationBindScope scope = { 0 };
@@ -119,8 +119,8 @@ pivot_groups (RelationBinder *binder, RelationInput *input, RelationExpr *const 
 }
 
 static RelationOperator *
-pivot_operator (RelationBinder *binder, const SqlRelation *relation, RelationAggregation *aggregation, RelationExpr *const *columns,
-                RelationExpr *const *aggregates, GError **error)
+pivot_operator (RelationBinder *binder, const SqlRelation *relation, RelationAggregation *aggregation,
+                RelationExpr *const *columns, RelationExpr *const *aggregates, GError **error)
 {
   g_autoptr (GPtrArray) exprs = g_ptr_array_new ();
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -180,9 +180,10 @@ relation_bind_pivot (RelationBinder *binder, const SqlRelation *relation, Relati
     if ((aggregates[i] = relation_bind_expr (binder, &scope, named->value, error)) == NULL)
       return NULL;
     if (!relation_expr_has_aggregate (aggregates[i])) {
-      relation_bind_error (&named->position, error, SLUICE_ERROR_MISSING_AGGREGATION,
-                           "Aggregate expression required for pivot, but \"%s\" did not appear in any aggregate function.",
-                           aggregates[i]->display);
+      relation_bind_error (
+          &named->position, error, SLUICE_ERROR_MISSING_AGGREGATION,
+          "Aggregate expression required for pivot, but \"%s\" did not appear in any aggregate function.",
+          aggregates[i]->display);
       return NULL;
     }
   }
@@ -197,8 +198,8 @@ relation_bind_pivot (RelationBinder *binder, const SqlRelation *relation, Relati
 
 /* One element of the array that is unfolded: struct(name, value, value …). */
 static RelationExpr *
-unpivot_row (RelationBinder *binder, RelationBindScope *scope, const SqlRelation *relation, const SqlUnpivotColumn *column,
-             BaseType *const *types, RelationExpr **values, GError **error)
+unpivot_row (RelationBinder *binder, RelationBindScope *scope, const SqlRelation *relation,
+             const SqlUnpivotColumn *column, BaseType *const *types, RelationExpr **values, GError **error)
 {
   guint n = relation->u.unpivot.value_names.n;
   g_autofree RelationExpr **args = g_new0 (RelationExpr *, 2 * n + 3);
@@ -217,8 +218,8 @@ unpivot_row (RelationBinder *binder, RelationBindScope *scope, const SqlRelation
 }
 
 static RelationOperator *
-unpivot_finish (RelationBinder *binder, const SqlRelation *relation, RelationInput *input, GHashTable *taken, RelationExpr *rows,
-                GError **error)
+unpivot_finish (RelationBinder *binder, const SqlRelation *relation, RelationInput *input, GHashTable *taken,
+                RelationExpr *rows, GError **error)
 {
   guint n_values = relation->u.unpivot.value_names.n;
   RelationInput bound = *input;
@@ -235,7 +236,8 @@ unpivot_finish (RelationBinder *binder, const SqlRelation *relation, RelationInp
       g_ptr_array_add (exprs, relation_scope_use (binder, column, NULL, NULL));
   }
   for (guint i = 0; i < n_values + 1; i++)
-    g_ptr_array_add (exprs, relation_expr_new_column (binder->arena, &bound.op->columns[bound.op->n_columns - n_values - 1 + i]));
+    g_ptr_array_add (
+        exprs, relation_expr_new_column (binder->arena, &bound.op->columns[bound.op->n_columns - n_values - 1 + i]));
   for (guint i = 0; !relation->u.unpivot.include_nulls && i < n_values; i++) {
     RelationExpr *value = g_ptr_array_index (exprs, exprs->len - n_values + i);
     RelationExpr *there = relation_expr_call_at (binder, "is not null", &value, 1, &relation->position, error);
@@ -252,8 +254,8 @@ unpivot_finish (RelationBinder *binder, const SqlRelation *relation, RelationInp
 }
 
 RelationOperator *
-relation_bind_unpivot (RelationBinder *binder, const SqlRelation *relation, RelationInput *input, RelationCteScope *ctes,
-                       GError **error)
+relation_bind_unpivot (RelationBinder *binder, const SqlRelation *relation, RelationInput *input,
+                       RelationCteScope *ctes, GError **error)
 {
   RelationBindScope scope = { .scope = input->scope, .ctes = ctes, .in_select = TRUE };
   guint n_values = relation->u.unpivot.value_names.n;
@@ -293,8 +295,8 @@ relation_bind_unpivot (RelationBinder *binder, const SqlRelation *relation, Rela
     }
   }
   for (guint r = 0; r < n_rows; r++)
-    if ((rows[r] = unpivot_row (binder, &scope, relation, &relation->u.unpivot.columns[r], types, values + r * n_values, error)) ==
-        NULL)
+    if ((rows[r] = unpivot_row (binder, &scope, relation, &relation->u.unpivot.columns[r], types, values + r * n_values,
+                                error)) == NULL)
       return NULL;
   array = relation_expr_call_at (binder, "array", rows, n_rows, &relation->position, error);
   return array != NULL ? unpivot_finish (binder, relation, input, taken, array, error) : NULL;

@@ -1,7 +1,6 @@
 /* Queries: WITH, set operations, pipes, and the ORDER BY … LIMIT behind them. */
-#include "relation-binder-private.h"
-
 #include "base-text.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
@@ -37,8 +36,8 @@ bind_count (RelationBinder *binder, const SqlExpr *sql, const char *word, gint64
                                 "The evaluated %s expression must not be null.", word);
   if (value->integer < 0)
     return relation_bind_error (&sql->position, error, SLUICE_ERROR_INVALID_LIMIT_LIKE_EXPRESSION_IS_NEGATIVE,
-                                "The %s expression must be equal to or greater than 0, but got %" G_GINT64_FORMAT ".", word,
-                                value->integer);
+                                "The %s expression must be equal to or greater than 0, but got %" G_GINT64_FORMAT ".",
+                                word, value->integer);
   *count = value->integer;
   return TRUE;
 }
@@ -60,8 +59,8 @@ bind_limit (RelationBinder *binder, RelationOperator **op, const SqlOrganization
 
 /* ORDER BY over finished columns: set operations, VALUES, subqueries, pipes. */
 static gboolean
-sort_output (RelationBinder *binder, RelationOperator **op, RelationScope *scope_columns, const SqlOrganization *organization,
-             RelationScope *outer, RelationCteScope *ctes, GError **error)
+sort_output (RelationBinder *binder, RelationOperator **op, RelationScope *scope_columns,
+             const SqlOrganization *organization, RelationScope *outer, RelationCteScope *ctes, GError **error)
 {
   const SqlSortList *list = organization->order_by.n > 0 ? &organization->order_by : &organization->sort_by;
   RelationScope *columns =
@@ -89,7 +88,8 @@ sort_output (RelationBinder *binder, RelationOperator **op, RelationScope *scope
                base_text_parse_int64 (item->value->u.literal.text, &position)) {
       if (position < 1 || position > (*op)->n_columns)
         return relation_bind_error (&item->value->position, error, SLUICE_ERROR_ORDER_BY_POS_OUT_OF_RANGE,
-                                    "ORDER BY position %" G_GINT64_FORMAT " is not in select list (valid range is [1, %u]).",
+                                    "ORDER BY position %" G_GINT64_FORMAT
+                                    " is not in select list (valid range is [1, %u]).",
                                     position, (*op)->n_columns);
       order[i].expr = relation_expr_new_column (binder->arena, &(*op)->columns[position - 1]);
     } else if ((order[i].expr = relation_bind_expr (binder, &scope, item->value, error)) == NULL) {
@@ -110,7 +110,8 @@ gboolean
 relation_bind_organization (RelationBinder *binder, RelationOperator **op, const SqlOrganization *organization,
                             RelationScope *outer, RelationCteScope *ctes, GError **error)
 {
-  return sort_output (binder, op, NULL, organization, outer, ctes, error) && bind_limit (binder, op, organization, error);
+  return sort_output (binder, op, NULL, organization, outer, ctes, error) &&
+         bind_limit (binder, op, organization, error);
 }
 
 /* ---- pipes ---- */
@@ -144,8 +145,8 @@ pipe_select (Pipe *pipe, const SqlPipe *step, gboolean keep_input, GError **erro
     items[0] = (SqlNamed){ .position = step->position, .value = &star };
   if (step->items.n > 0)
     memcpy (items + (keep_input ? 1 : 0), step->items.items, sizeof (SqlNamed) * step->items.n);
-  return pipe_rescope (pipe, relation_bind_select (pipe->binder, &select, NULL, NULL, pipe->outer, pipe->ctes, &pipe->input,
-                                                   &step->position, error));
+  return pipe_rescope (pipe, relation_bind_select (pipe->binder, &select, NULL, NULL, pipe->outer, pipe->ctes,
+                                                   &pipe->input, &step->position, error));
 }
 
 static gboolean
@@ -168,15 +169,16 @@ pipe_aggregate (Pipe *pipe, const SqlPipe *step, GError **error)
     ordinals[i].u.literal.text = relation_arena_strdup (pipe->binder->arena, number);
     values[i] = &ordinals[i];
     sets[i] = (SqlExprList){ &values[i], 1 };
-    groups[i] = (SqlGroupItem){ .position = items[i].position, .kind = SQL_GROUP_ITEM_EXPR, .sets = &sets[i], .n_sets = 1 };
+    groups[i] =
+        (SqlGroupItem){ .position = items[i].position, .kind = SQL_GROUP_ITEM_EXPR, .sets = &sets[i], .n_sets = 1 };
   }
   if (step->items.n > 0)
     memcpy (items + n_groups, step->items.items, sizeof (SqlNamed) * step->items.n);
   select.group_by.kind = step->group_by_all ? SQL_GROUP_ALL : SQL_GROUP_LIST;
   select.group_by.items = groups;
   select.group_by.n = n_groups;
-  return pipe_rescope (pipe, relation_bind_select (pipe->binder, &select, NULL, NULL, pipe->outer, pipe->ctes, &pipe->input,
-                                                   &step->position, error));
+  return pipe_rescope (pipe, relation_bind_select (pipe->binder, &select, NULL, NULL, pipe->outer, pipe->ctes,
+                                                   &pipe->input, &step->position, error));
 }
 
 static gboolean
@@ -232,8 +234,8 @@ pipe_drop (Pipe *pipe, const SqlPipe *step, GError **error)
   for (guint i = 0; i < input->n_columns; i++)
     if (!dropped[i])
       g_ptr_array_add (exprs, relation_expr_new_column (pipe->binder->arena, &input->columns[i]));
-  return pipe_rescope (pipe, relation_op_project (pipe->binder, input, (RelationExpr *const *) exprs->pdata, NULL, exprs->len,
-                                                  TRUE));
+  return pipe_rescope (
+      pipe, relation_op_project (pipe->binder, input, (RelationExpr *const *) exprs->pdata, NULL, exprs->len, TRUE));
 }
 
 static RelationSetKind
@@ -283,7 +285,8 @@ pipe_star (Pipe *pipe, const SqlPosition *at, GError **error)
   star.position = *at;
   if (!relation_scope_star (pipe->binder, &scope, &star, exprs, error))
     return NULL;
-  return relation_op_project (pipe->binder, pipe->input.op, (RelationExpr *const *) exprs->pdata, NULL, exprs->len, FALSE);
+  return relation_op_project (pipe->binder, pipe->input.op, (RelationExpr *const *) exprs->pdata, NULL, exprs->len,
+                              FALSE);
 }
 
 static gboolean
@@ -330,8 +333,8 @@ pipe_step (Pipe *pipe, const SqlPipe *step, GError **error)
     op = relation_bind_body (pipe->binder, step->right, NULL, pipe->outer, pipe->ctes, error);
     if (op == NULL)
       return FALSE;
-    return pipe_rescope (pipe, relation_op_set (pipe->binder, set_kind (step->set_op, step->set_all), pipe->input.op, op,
-                                                &step->position, error));
+    return pipe_rescope (pipe, relation_op_set (pipe->binder, set_kind (step->set_op, step->set_all), pipe->input.op,
+                                                op, &step->position, error));
   case SQL_PIPE_ORGANIZE:
     op = pipe->input.op;
     if (!sort_output (pipe->binder, &op, pipe->input.scope, &step->organization, pipe->outer, pipe->ctes, error) ||
@@ -357,7 +360,8 @@ bind_pipe_input (Pipe *pipe, const SqlBody *body, GError **error)
 {
   if (body->kind == SQL_BODY_PIPE)
     return bind_pipe (pipe, body, error);
-  if (body->kind == SQL_BODY_SELECT && body->u.select.implicit && body->u.select.from != NULL && body->u.select.where == NULL) {
+  if (body->kind == SQL_BODY_SELECT && body->u.select.implicit && body->u.select.from != NULL &&
+      body->u.select.where == NULL) {
     if (!relation_bind_relation (pipe->binder, body->u.select.from, pipe->outer, pipe->ctes, NULL, &pipe->input, error))
       return FALSE;
     return TRUE;
@@ -371,7 +375,8 @@ static RelationOperator *
 bind_set (RelationBinder *binder, const SqlBody *body, RelationScope *outer, RelationCteScope *ctes, GError **error)
 {
   RelationOperator *left = relation_bind_body (binder, body->u.set.left, NULL, outer, ctes, error);
-  RelationOperator *right = left != NULL ? relation_bind_body (binder, body->u.set.right, NULL, outer, ctes, error) : NULL;
+  RelationOperator *right =
+      left != NULL ? relation_bind_body (binder, body->u.set.right, NULL, outer, ctes, error) : NULL;
 
   if (right == NULL)
     return NULL;
@@ -379,7 +384,8 @@ bind_set (RelationBinder *binder, const SqlBody *body, RelationScope *outer, Rel
 }
 
 static RelationOperator *
-bind_table_body (RelationBinder *binder, const SqlBody *body, RelationScope *outer, RelationCteScope *ctes, GError **error)
+bind_table_body (RelationBinder *binder, const SqlBody *body, RelationScope *outer, RelationCteScope *ctes,
+                 GError **error)
 {
   SqlRelation relation = { .kind = SQL_RELATION_TABLE, .position = body->position };
   RelationInput bound;
@@ -391,7 +397,8 @@ bind_table_body (RelationBinder *binder, const SqlBody *body, RelationScope *out
 }
 
 static RelationOperator *
-bind_values_body (RelationBinder *binder, const SqlBody *body, RelationScope *outer, RelationCteScope *ctes, GError **error)
+bind_values_body (RelationBinder *binder, const SqlBody *body, RelationScope *outer, RelationCteScope *ctes,
+                  GError **error)
 {
   RelationOperator *op;
   const SqlIdentList *names = &body->u.values.columns;
@@ -402,7 +409,8 @@ bind_values_body (RelationBinder *binder, const SqlBody *body, RelationScope *ou
     return op;
   if (names->n != op->n_columns) {
     relation_bind_error (&body->position, error, SLUICE_ERROR_ASSIGNMENT_ARITY_MISMATCH,
-                         "The number of columns aliased: %u does not match the number of columns: %u.", names->n, op->n_columns);
+                         "The number of columns aliased: %u does not match the number of columns: %u.", names->n,
+                         op->n_columns);
     return NULL;
   }
   for (guint i = 0; i < names->n; i++)
@@ -412,22 +420,23 @@ bind_values_body (RelationBinder *binder, const SqlBody *body, RelationScope *ou
 
 /* Binds @body; @organization, when given, is sorted and limited here. */
 RelationOperator *
-relation_bind_body (RelationBinder *binder, const SqlBody *body, const SqlOrganization *organization, RelationScope *outer,
-                    RelationCteScope *ctes, GError **error)
+relation_bind_body (RelationBinder *binder, const SqlBody *body, const SqlOrganization *organization,
+                    RelationScope *outer, RelationCteScope *ctes, GError **error)
 {
   RelationOperator *op = NULL;
   gboolean sorted = FALSE;
   Pipe pipe = { .binder = binder, .outer = outer, .ctes = ctes };
 
   if (binder->depth > RELATION_MAX_DEPTH) {
-    relation_bind_error (&body->position, error, SLUICE_ERROR_SQL_TOO_DEEP, "Queries are nested more than %d levels deep.",
-                         RELATION_MAX_DEPTH);
+    relation_bind_error (&body->position, error, SLUICE_ERROR_SQL_TOO_DEEP,
+                         "Queries are nested more than %d levels deep.", RELATION_MAX_DEPTH);
     return NULL;
   }
   binder->depth++;
   switch (body->kind) {
   case SQL_BODY_SELECT:
-    op = relation_bind_select (binder, &body->u.select, organization, &sorted, outer, ctes, NULL, &body->position, error);
+    op = relation_bind_select (binder, &body->u.select, organization, &sorted, outer, ctes, NULL, &body->position,
+                               error);
     break;
   case SQL_BODY_SET:
     op = bind_set (binder, body, outer, ctes, error);
@@ -468,8 +477,8 @@ bind_cte (RelationBinder *binder, const SqlCte *cte, RelationCteScope **ctes, GE
     g_autofree const char **names = g_new0 (const char *, op->n_columns + 1);
     if (cte->columns.n != op->n_columns)
       return relation_bind_error (&cte->position, error, SLUICE_ERROR_ASSIGNMENT_ARITY_MISMATCH,
-                                  "The number of columns aliased: %u does not match the number of columns: %u.", cte->columns.n,
-                                  op->n_columns);
+                                  "The number of columns aliased: %u does not match the number of columns: %u.",
+                                  cte->columns.n, op->n_columns);
     for (guint i = 0; i < op->n_columns; i++) {
       exprs[i] = relation_expr_new_column (binder->arena, &op->columns[i]);
       names[i] = cte->columns.items[i].text;
@@ -485,7 +494,8 @@ bind_cte (RelationBinder *binder, const SqlCte *cte, RelationCteScope **ctes, GE
 }
 
 RelationOperator *
-relation_bind_query (RelationBinder *binder, const SqlQuery *query, RelationScope *outer, RelationCteScope *ctes, GError **error)
+relation_bind_query (RelationBinder *binder, const SqlQuery *query, RelationScope *outer, RelationCteScope *ctes,
+                     GError **error)
 {
   for (guint i = 0; i < query->n_ctes; i++) {
     for (guint j = 0; j < i; j++)

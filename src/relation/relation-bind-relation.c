@@ -1,12 +1,12 @@
 /* FROM: tables, views, joins, generators, table functions. */
-#include "relation-binder-private.h"
-
 #include "base-text.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
-static gboolean bind_one (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer, RelationCteScope *ctes,
-                          const RelationInput *pipe_input, RelationInput *bound, GError **error);
+static gboolean bind_one (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer,
+                          RelationCteScope *ctes, const RelationInput *pipe_input, RelationInput *bound,
+                          GError **error);
 
 /* ---- names of a relation ---- */
 
@@ -21,7 +21,8 @@ one_part (RelationBinder *binder, const char *name)
 
 /* Gives the columns new names: `t(a, b)`. */
 static gboolean
-rename_columns (RelationBinder *binder, RelationScope *scope, const SqlIdentList *names, const SqlPosition *at, GError **error)
+rename_columns (RelationBinder *binder, RelationScope *scope, const SqlIdentList *names, const SqlPosition *at,
+                GError **error)
 {
   guint n = 0;
 
@@ -30,10 +31,11 @@ rename_columns (RelationBinder *binder, RelationScope *scope, const SqlIdentList
   for (guint i = 0; i < scope->n_columns; i++)
     n += !scope->columns[i].by_name_only;
   if (n != names->n)
-    return relation_bind_error (at, error, SLUICE_ERROR_ASSIGNMENT_ARITY_MISMATCH,
-                                "The number of columns or variables assigned or aliased: %u does not match the number of source "
-                                "expressions: %u.",
-                                names->n, n);
+    return relation_bind_error (
+        at, error, SLUICE_ERROR_ASSIGNMENT_ARITY_MISMATCH,
+        "The number of columns or variables assigned or aliased: %u does not match the number of source "
+        "expressions: %u.",
+        names->n, n);
   n = 0;
   for (guint i = 0; i < scope->n_columns; i++)
     if (!scope->columns[i].by_name_only)
@@ -62,7 +64,7 @@ travel_of (RelationBinder *binder, const SqlTravel *travel, RelationTableRequest
 {
   g_autoptr (BaseType) timestamp = base_type_simple (BASE_TYPE_TIMESTAMP);
   g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_LONG);
-  const RelationLiteral *value;
+  const RelationLiteral *value = NULL;
 
   request->version = -1;
   request->timestamp_us = RELATION_NO_TIME;
@@ -82,7 +84,8 @@ travel_of (RelationBinder *binder, const SqlTravel *travel, RelationTableRequest
     break;
   case SQL_TRAVEL_AT_TIMESTAMP: {
     const char *d = travel->value->u.literal.text;
-    g_autofree char *text = g_strdup_printf ("%.4s-%.2s-%.2s %.2s:%.2s:%.2s.%.3s", d, d + 4, d + 6, d + 8, d + 10, d + 12, d + 14);
+    g_autofree char *text =
+        g_strdup_printf ("%.4s-%.2s-%.2s %.2s:%.2s:%.2s.%.3s", d, d + 4, d + 6, d + 8, d + 10, d + 12, d + 14);
     RelationExpr *cast = relation_expr_new_cast (binder, relation_expr_new_string (binder, text), timestamp);
     value = relation_expr_fold (binder, cast, error);
     break;
@@ -126,9 +129,10 @@ table_not_found (RelationBinder *binder, const SqlName *name, GError **error)
 
   for (guint i = 0; i < name->n; i++)
     g_string_append_printf (text, "%s`%s`", i > 0 ? "." : "", name->parts[i].text);
-  relation_bind_error (&name->position, error, SLUICE_ERROR_TABLE_OR_VIEW_NOT_FOUND,
-                       "The table or view %s cannot be found. Verify the spelling and correctness of the schema and catalog.",
-                       text->str);
+  relation_bind_error (
+      &name->position, error, SLUICE_ERROR_TABLE_OR_VIEW_NOT_FOUND,
+      "The table or view %s cannot be found. Verify the spelling and correctness of the schema and catalog.",
+      text->str);
   base_error_add_param (error, "relationName", text->str);
   if (binder->resolver != NULL && binder->resolver->klass->list_tables != NULL) {
     g_auto (GStrv) tables = binder->resolver->klass->list_tables (binder->resolver);
@@ -149,7 +153,8 @@ bind_view (RelationBinder *binder, const RelationTableAnswer *answer, const SqlN
   guint n = answer->columns != NULL ? base_type_n_fields (answer->columns) : 0;
 
   if (binder->depth > 100) {
-    relation_bind_error (&name->position, error, SLUICE_ERROR_SQL_TOO_DEEP, "Views refer to each other more than 100 levels deep.");
+    relation_bind_error (&name->position, error, SLUICE_ERROR_SQL_TOO_DEEP,
+                         "Views refer to each other more than 100 levels deep.");
     return NULL;
   }
   if (answer->query_resolver != NULL)
@@ -224,7 +229,8 @@ use_answer (RelationBinder *binder, RelationTableAnswer *answer, const SqlName *
 }
 
 static const char *const *
-qualifier_of (RelationBinder *binder, const RelationTableAnswer *answer, const char *const *parts, guint n_parts, guint *n)
+qualifier_of (RelationBinder *binder, const RelationTableAnswer *answer, const char *const *parts, guint n_parts,
+              guint *n)
 {
   const char **copy;
 
@@ -261,8 +267,8 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
   guint n_qualifier;
 
   if (cte != NULL && relation->u.table.travel.kind == SQL_TRAVEL_NONE)
-    return finish (binder, relation, relation_op_shared (binder, cte->shared, NULL), one_part (binder, cte->name), 1, outer,
-                   bound, error);
+    return finish (binder, relation, relation_op_shared (binder, cte->shared, NULL), one_part (binder, cte->name), 1,
+                   outer, bound, error);
   if (name->dynamic != NULL)
     return relation_bind_unsupported (&relation->position, error, "IDENTIFIER() around an expression");
   for (guint i = 0; i < name->n; i++)
@@ -272,8 +278,7 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
   if (!travel_of (binder, &relation->u.table.travel, &request, error) ||
       !options_of (binder, &relation->u.table.options, &request.options, error))
     return FALSE;
-  if (binder->resolver != NULL &&
-      !binder->resolver->klass->find_table (binder->resolver, &request, &answer, error)) {
+  if (binder->resolver != NULL && !binder->resolver->klass->find_table (binder->resolver, &request, &answer, error)) {
     sql_position_add_to_error (&name->position, error);
     return FALSE;
   }
@@ -295,11 +300,13 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
 /* ---- VALUES ---- */
 
 gboolean
-relation_bind_values (RelationBinder *binder, const SqlExprList *rows, guint n_rows, RelationScope *outer, RelationCteScope *ctes,
-                      const SqlPosition *at, RelationOperator **op, GError **error)
+relation_bind_values (RelationBinder *binder, const SqlExprList *rows, guint n_rows, RelationScope *outer,
+                      RelationCteScope *ctes, const SqlPosition *at, RelationOperator **op, GError **error)
 {
   RelationBindScope scope = { .ctes = ctes, .in_select = TRUE };
-  guint n = n_rows > 0 ? (rows[0].n == 1 && rows[0].items[0]->kind == SQL_EXPR_ROW ? rows[0].items[0]->u.row.n : rows[0].n) : 0;
+  guint n = n_rows > 0
+                ? (rows[0].n == 1 && rows[0].items[0]->kind == SQL_EXPR_ROW ? rows[0].items[0]->u.row.n : rows[0].n)
+                : 0;
   RelationOperator *values = relation_op_new (binder, RELATION_OP_VALUES, NULL);
   g_autofree BaseType **types = g_new0 (BaseType *, n + 1);
   g_autofree gboolean *nullable = g_new0 (gboolean, n + 1);
@@ -357,10 +364,11 @@ relation_bind_generate (RelationBinder *binder, RelationInput *bound, RelationEx
   RelationScope *added;
 
   if (names != NULL && names->n > 0 && names->n != n)
-    return relation_bind_error (at, error, SLUICE_ERROR_UDTF_ALIAS_NUMBER_MISMATCH,
-                                "The number of aliases supplied in the AS clause does not match the number of columns output by the "
-                                "generator: expected %u aliases, but got %u.",
-                                n, names->n);
+    return relation_bind_error (
+        at, error, SLUICE_ERROR_UDTF_ALIAS_NUMBER_MISMATCH,
+        "The number of aliases supplied in the AS clause does not match the number of columns output by the "
+        "generator: expected %u aliases, but got %u.",
+        n, names->n);
   op = relation_op_new (binder, RELATION_OP_GENERATE, input);
   op->exprs = relation_arena_new0_n (binder->arena, RelationExpr *, 1);
   op->exprs[0] = call;
@@ -373,8 +381,8 @@ relation_bind_generate (RelationBinder *binder, RelationInput *bound, RelationEx
   for (guint i = 0; i < n; i++) {
     const BaseField *field = base_type_field (call->type, i);
     RelationColumn *column = &op->columns[input->n_columns + i];
-    relation_column_set (binder, column, names != NULL && names->n > 0 ? names->items[i].text : field->name, field->type,
-                         field->nullable || keeps_nulls);
+    relation_column_set (binder, column, names != NULL && names->n > 0 ? names->items[i].text : field->name,
+                         field->type, field->nullable || keeps_nulls);
     added->columns[i].column = *column;
     if (qualifier != NULL) {
       added->columns[i].qualifier = one_part (binder, qualifier);
@@ -411,7 +419,8 @@ bind_lateral_view (RelationBinder *binder, const SqlRelation *relation, Relation
   if ((call = relation_bind_expr (binder, &scope, relation->u.view.call, error)) == NULL)
     return FALSE;
   if (!is_generator (call))
-    return relation_bind_error (&relation->u.view.call->position, error, SLUICE_ERROR_UNSUPPORTED_GENERATOR_NESTED_IN_EXPRESSIONS,
+    return relation_bind_error (&relation->u.view.call->position, error,
+                                SLUICE_ERROR_UNSUPPORTED_GENERATOR_NESTED_IN_EXPRESSIONS,
                                 "LATERAL VIEW needs a generator such as explode(), not %s.", call->display);
   return relation_bind_generate (binder, bound, call, relation->u.view.outer, &relation->column_aliases,
                                  relation->alias != NULL ? relation->alias->text : NULL, &relation->position, error);
@@ -420,7 +429,8 @@ bind_lateral_view (RelationBinder *binder, const SqlRelation *relation, Relation
 /* ---- table functions ---- */
 
 static gboolean
-bind_range (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer, RelationInput *bound, GError **error)
+bind_range (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer, RelationInput *bound,
+            GError **error)
 {
   const SqlCall *call = &relation->u.function.call->u.call;
   g_autoptr (BaseType) type = base_type_simple (BASE_TYPE_LONG);
@@ -435,7 +445,8 @@ bind_range (RelationBinder *binder, const SqlRelation *relation, RelationScope *
     if (value == NULL)
       return FALSE;
     if (value->is_null)
-      return relation_bind_error (&call->args[i].value->position, error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
+      return relation_bind_error (&call->args[i].value->position, error,
+                                  SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
                                   "An argument of range() is NULL.");
     values[call->n_args == 1 ? 1 : i] = value->integer;
   }
@@ -597,7 +608,8 @@ nullable_side (RelationBinder *binder, RelationScope *side, gboolean nullable)
 }
 
 static RelationOperator *
-join_operator (RelationBinder *binder, RelationJoinKind kind, RelationInput *left, RelationInput *right, gboolean lateral)
+join_operator (RelationBinder *binder, RelationJoinKind kind, RelationInput *left, RelationInput *right,
+               gboolean lateral)
 {
   RelationOperator *op = relation_op_new (binder, RELATION_OP_JOIN, left->op);
   guint n_left = left->op->n_columns;
@@ -618,7 +630,8 @@ join_operator (RelationBinder *binder, RelationJoinKind kind, RelationInput *lef
 
 /* The column of an unqualified name on one side. */
 static gboolean
-using_column (RelationScope *side, const char *name, const SqlPosition *at, const char *which, guint *index, GError **error)
+using_column (RelationScope *side, const char *name, const SqlPosition *at, const char *which, guint *index,
+              GError **error)
 {
   guint found = G_MAXUINT;
 
@@ -683,8 +696,8 @@ key_index (const GArray *keys, gboolean left, guint column)
 
 /* Keys first, then the left side's other columns, then the right's; the keys of the sides stay reachable as t.k. */
 static RelationScope *
-using_scope (RelationBinder *binder, RelationJoinKind kind, RelationScope *left, RelationScope *right, const GArray *keys,
-             const RelationScopeColumn *merged)
+using_scope (RelationBinder *binder, RelationJoinKind kind, RelationScope *left, RelationScope *right,
+             const GArray *keys, const RelationScopeColumn *merged)
 {
   gboolean take_right = !left_only (kind);
   RelationScope *scope =
@@ -713,8 +726,8 @@ using_scope (RelationBinder *binder, RelationJoinKind kind, RelationScope *left,
 
 /* FULL JOIN USING: the key is the one that is there. */
 static RelationOperator *
-merge_keys (RelationBinder *binder, RelationOperator *join, RelationScope *left, RelationScope *right, const GArray *keys,
-            RelationScopeColumn *merged, GError **error)
+merge_keys (RelationBinder *binder, RelationOperator *join, RelationScope *left, RelationScope *right,
+            const GArray *keys, RelationScopeColumn *merged, GError **error)
 {
   guint n = join->n_columns + keys->len;
   g_autofree RelationExpr **exprs = g_new0 (RelationExpr *, n + 1);
@@ -783,7 +796,9 @@ bind_join (RelationBinder *binder, const SqlRelation *relation, RelationScope *o
   if (relation->u.join.using.n > 0 || relation->u.join.natural)
     return bind_using (binder, relation, op, left_above, right_above, bound, error);
   if (relation->u.join.on != NULL) {
-    RelationBindScope scope = { .scope = relation_scope_join (binder, left.scope, right.scope), .ctes = ctes, .clause = "JOIN" };
+    RelationBindScope scope = { .scope = relation_scope_join (binder, left.scope, right.scope),
+                                .ctes = ctes,
+                                .clause = "JOIN" };
     if ((op->condition = relation_bind_condition (binder, &scope, relation->u.join.on, error)) == NULL)
       return FALSE;
     if (kind == RELATION_JOIN_CROSS)
@@ -815,8 +830,8 @@ bind_one (RelationBinder *binder, const SqlRelation *relation, RelationScope *ou
     op = relation_bind_query (binder, relation->u.query, outer, ctes, error);
     return op != NULL && finish (binder, relation, op, NULL, 0, outer, bound, error);
   case SQL_RELATION_VALUES:
-    return relation_bind_values (binder, relation->u.values.rows, relation->u.values.n, outer, ctes, &relation->position, &op,
-                                 error) &&
+    return relation_bind_values (binder, relation->u.values.rows, relation->u.values.n, outer, ctes,
+                                 &relation->position, &op, error) &&
            finish (binder, relation, op, NULL, 0, outer, bound, error);
   case SQL_RELATION_JOIN: {
     if (!bind_join (binder, relation, outer, ctes, pipe_input, bound, error))
@@ -830,7 +845,8 @@ bind_one (RelationBinder *binder, const SqlRelation *relation, RelationScope *ou
   case SQL_RELATION_PIVOT:
   case SQL_RELATION_UNPIVOT: {
     RelationInput input;
-    const SqlRelation *from = relation->kind == SQL_RELATION_PIVOT ? relation->u.pivot.input : relation->u.unpivot.input;
+    const SqlRelation *from =
+        relation->kind == SQL_RELATION_PIVOT ? relation->u.pivot.input : relation->u.unpivot.input;
     if (!bind_one (binder, from, outer, ctes, pipe_input, &input, error))
       return FALSE;
     op = relation->kind == SQL_RELATION_PIVOT ? relation_bind_pivot (binder, relation, &input, ctes, error)
@@ -844,8 +860,8 @@ bind_one (RelationBinder *binder, const SqlRelation *relation, RelationScope *ou
 }
 
 gboolean
-relation_bind_relation (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer, RelationCteScope *ctes,
-                        const RelationInput *pipe_input, RelationInput *bound, GError **error)
+relation_bind_relation (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer,
+                        RelationCteScope *ctes, const RelationInput *pipe_input, RelationInput *bound, GError **error)
 {
   return bind_one (binder, relation, outer, ctes, pipe_input, bound, error);
 }

@@ -5,10 +5,9 @@
  *   input → FILTER → [time windows] → [AGGREGATE → FILTER] → [GENERATE …] → PROJECT (+ hidden sort and qualify columns)
  *         → [FILTER] → [DISTINCT] → [SORT]
  */
+#include "base-text.h"
 #include "relation-aggregate-private.h"
 #include "relation-binder-private.h"
-
-#include "base-text.h"
 
 #include <string.h>
 
@@ -79,7 +78,8 @@ bind_items (Block *block, const SqlNamedList *items, GError **error)
     if ((expr = relation_bind_expr (block->binder, &block->scope, named->value, error)) == NULL)
       return FALSE;
     if (expr->kind == RELATION_EXPR_LAMBDA)
-      return relation_bind_error (&named->position, error, SLUICE_ERROR_INVALID_LAMBDA_FUNCTION_CALL_NON_HIGHER_ORDER_FUNCTION,
+      return relation_bind_error (&named->position, error,
+                                  SLUICE_ERROR_INVALID_LAMBDA_FUNCTION_CALL_NON_HIGHER_ORDER_FUNCTION,
                                   "A lambda function should only be used in a higher order function.");
     if (named->aliases.n == 1 && !named->aliases_in_list)
       add_item (block, named->value, expr, named->aliases.items[0].text, TRUE);
@@ -105,8 +105,9 @@ check_items (Block *block, GError **error)
     if (is_generator (item->expr)) {
       for (guint a = 0; a < item->expr->n_args; a++)
         if (relation_expr_has_generator (item->expr->args[a]))
-          return relation_bind_error (&item->sql->position, error, SLUICE_ERROR_UNSUPPORTED_GENERATOR_NESTED_IN_EXPRESSIONS,
-                                      "The generator is not supported: nested in expressions \"%s\".", item->expr->display);
+          return relation_bind_error (
+              &item->sql->position, error, SLUICE_ERROR_UNSUPPORTED_GENERATOR_NESTED_IN_EXPRESSIONS,
+              "The generator is not supported: nested in expressions \"%s\".", item->expr->display);
       continue;
     }
     if (relation_expr_has_generator (item->expr))
@@ -137,8 +138,8 @@ bind_group (Block *block, const SqlExpr *sql, GError **error)
   if (position_of (sql, &position)) {
     if (position < 1 || position > block->items->len) {
       relation_bind_error (&sql->position, error, SLUICE_ERROR_GROUP_BY_POS_OUT_OF_RANGE,
-                           "GROUP BY position %" G_GINT64_FORMAT " is not in select list (valid range is [1, %u]).", position,
-                           block->items->len);
+                           "GROUP BY position %" G_GINT64_FORMAT " is not in select list (valid range is [1, %u]).",
+                           position, block->items->len);
       return NULL;
     }
     expr = ITEM (block, position - 1)->expr;
@@ -175,8 +176,8 @@ too_many_sets (const SqlGroupItem *item, guint64 n, GError **error)
 {
   if (n <= MAX_GROUPING_SETS)
     return FALSE;
-  relation_bind_error (&item->position, error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "More than %d grouping sets are not supported.",
-                       MAX_GROUPING_SETS);
+  relation_bind_error (&item->position, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                       "More than %d grouping sets are not supported.", MAX_GROUPING_SETS);
   return TRUE;
 }
 
@@ -339,7 +340,7 @@ output_to_expr (RelationExpr *expr, gpointer data)
 
 typedef struct {
   Block *block;
-  gboolean input;  /* something of the input is named */
+  gboolean input; /* something of the input is named */
 } Uses;
 
 static gboolean
@@ -398,8 +399,8 @@ sort_position (Block *block, const SqlExpr *sql, gint64 position, GError **error
   if (position >= 1 && position <= block->items->len)
     return relation_expr_new_column (block->binder->arena, &ITEM (block, position - 1)->column);
   relation_bind_error (&sql->position, error, SLUICE_ERROR_ORDER_BY_POS_OUT_OF_RANGE,
-                       "ORDER BY position %" G_GINT64_FORMAT " is not in select list (valid range is [1, %u]).", position,
-                       block->items->len);
+                       "ORDER BY position %" G_GINT64_FORMAT " is not in select list (valid range is [1, %u]).",
+                       position, block->items->len);
   return NULL;
 }
 
@@ -481,8 +482,8 @@ visit_window_call (const SqlExpr *expr, gpointer data)
 
   if (expr->kind == SQL_EXPR_SUBQUERY || expr->kind == SQL_EXPR_EXISTS || expr->kind == SQL_EXPR_IN_QUERY)
     return SQL_WALK_SKIP;
-  if (expr->kind == SQL_EXPR_CALL && expr->u.call.name.n == 1 && expr->u.call.over == NULL && expr->u.call.n_args >= 2 &&
-      base_text_equal_ignore_case (expr->u.call.name.parts[0].text, "window"))
+  if (expr->kind == SQL_EXPR_CALL && expr->u.call.name.n == 1 && expr->u.call.over == NULL &&
+      expr->u.call.n_args >= 2 && base_text_equal_ignore_case (expr->u.call.name.parts[0].text, "window"))
     g_ptr_array_add (find->calls, (gpointer) expr);
   return SQL_WALK_ON;
 }
@@ -533,7 +534,9 @@ expand_generators (Block *block, GError **error)
     g_array_remove_index (block->items, i);
     for (guint c = 0; c < n; c++) {
       const RelationColumn *column = &bound.op->columns[block->input.op->n_columns + c];
-      Item one = { .sql = item.sql, .expr = relation_expr_new_column (block->binder->arena, column), .name = column->name };
+      Item one = { .sql = item.sql,
+                   .expr = relation_expr_new_column (block->binder->arena, column),
+                   .name = column->name };
       relation_column_set (block->binder, &one.column, column->name, column->type, column->nullable);
       g_array_insert_val (block->items, i + c, one);
     }
@@ -732,9 +735,9 @@ bind_block (Block *block, RelationScope *outer, const RelationInput *pipe_input,
 }
 
 RelationOperator *
-relation_bind_select (RelationBinder *binder, const SqlSelect *select, const SqlOrganization *organization, gboolean *sorted,
-                      RelationScope *outer, RelationCteScope *ctes, const RelationInput *pipe_input, const SqlPosition *at,
-                      GError **error)
+relation_bind_select (RelationBinder *binder, const SqlSelect *select, const SqlOrganization *organization,
+                      gboolean *sorted, RelationScope *outer, RelationCteScope *ctes, const RelationInput *pipe_input,
+                      const SqlPosition *at, GError **error)
 {
   Block block = { .binder = binder, .select = select, .organization = organization, .ctes = ctes, .at = at };
   RelationOperator *op;

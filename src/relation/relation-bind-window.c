@@ -3,12 +3,10 @@
  * Windows are counted from 1970-01-01T00:00:00Z in microseconds, whatever the session's zone. A row is repeated for every window
  * that holds it (length / slide of them) and dropped when its time is NULL. Months have no fixed length and are refused.
  */
+#include "base-text.h"
 #include "relation-binder-private.h"
-
 #include "relation-civil-private.h"
 #include "relation-interval-private.h"
-
-#include "base-text.h"
 
 #include <string.h>
 
@@ -39,16 +37,17 @@ lower_window (RelationPrinter *printer, const RelationExpr *call, GString *out, 
     return FALSE;
   us = g_strdup_printf ("epoch_us(%s)", time->str);
   /* The latest start that is not after the time: floor to a multiple of the slide. */
-  last = g_strdup_printf ("(%s - ((%s - %" G_GINT64_FORMAT ") %% %" G_GINT64_FORMAT " + %" G_GINT64_FORMAT ") %% %" G_GINT64_FORMAT
-                          ")",
+  last = g_strdup_printf ("(%s - ((%s - %" G_GINT64_FORMAT ") %% %" G_GINT64_FORMAT " + %" G_GINT64_FORMAT
+                          ") %% %" G_GINT64_FORMAT ")",
                           us, us, window->start_us, window->slide_us, window->slide_us, window->slide_us);
   g_string_append_printf (out,
                           "CASE WHEN %s IS NULL THEN [] ELSE list_transform(list_filter(range(%" G_GINT64_FORMAT
-                          "), lambda i: %s - i * %" G_GINT64_FORMAT " + %" G_GINT64_FORMAT " > %s), lambda i: struct_pack(c0 := "
-                          "struct_pack(\"start\" := %s(%s - i * %" G_GINT64_FORMAT "), \"end\" := %s(%s - i * %" G_GINT64_FORMAT
-                          " + %" G_GINT64_FORMAT ")))) END",
-                          time->str, n, last, window->slide_us, window->length_us, us, make, last, window->slide_us, make, last,
-                          window->slide_us, window->length_us);
+                          "), lambda i: %s - i * %" G_GINT64_FORMAT " + %" G_GINT64_FORMAT
+                          " > %s), lambda i: struct_pack(c0 := "
+                          "struct_pack(\"start\" := %s(%s - i * %" G_GINT64_FORMAT
+                          "), \"end\" := %s(%s - i * %" G_GINT64_FORMAT " + %" G_GINT64_FORMAT ")))) END",
+                          time->str, n, last, window->slide_us, window->length_us, us, make, last, window->slide_us,
+                          make, last, window->slide_us, window->length_us);
   return TRUE;
 }
 
@@ -93,7 +92,8 @@ window_call (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *sq
   }
   if ((ts = relation_bind_expr (binder, scope, call->args[0].value, error)) == NULL)
     return NULL;
-  time = base_type_simple (base_type_kind (ts->type) == BASE_TYPE_TIMESTAMP_NTZ ? BASE_TYPE_TIMESTAMP_NTZ : BASE_TYPE_TIMESTAMP);
+  time = base_type_simple (base_type_kind (ts->type) == BASE_TYPE_TIMESTAMP_NTZ ? BASE_TYPE_TIMESTAMP_NTZ
+                                                                                : BASE_TYPE_TIMESTAMP);
   range = relation_coerce_implicit (ts->type, time);
   if (range == NULL) {
     relation_bind_error (&sql->at, error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
@@ -163,7 +163,8 @@ relation_bind_window_use (RelationBinder *binder, RelationBindScope *scope, cons
 
   if (expr == NULL)
     return NULL;
-  for (RelationTimeWindow *known = scope->scope != NULL ? scope->scope->time_windows : NULL; known != NULL; known = known->next)
+  for (RelationTimeWindow *known = scope->scope != NULL ? scope->scope->time_windows : NULL; known != NULL;
+       known = known->next)
     if (relation_expr_equal (known->call, expr)) {
       RelationExpr *column = relation_expr_new_column (binder->arena, &known->column);
       column->position = &sql->position;

@@ -279,7 +279,8 @@ relation_coerce_implicit (const BaseType *from, const BaseType *to)
 
   if (base_type_equal (from, to, BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
     return base_type_ref (from);
-  if (kf == BASE_TYPE_STRING && !base_type_is_nested (to) && kt != BASE_TYPE_VARIANT && kt != BASE_TYPE_INTERVAL_CALENDAR)
+  if (kf == BASE_TYPE_STRING && !base_type_is_nested (to) && kt != BASE_TYPE_VARIANT &&
+      kt != BASE_TYPE_INTERVAL_CALENDAR)
     return base_type_ref (to);
   return relation_coerce_can_store (from, to) ? base_type_ref (to) : NULL;
 }

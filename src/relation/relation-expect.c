@@ -3,11 +3,10 @@
  * The fence is `LIMIT 9223372036854775807`: DuckDB pushes filters below volatile filters and through materialized CTEs, but not
  * through that (measured on 1.5.5), so no row is lost before it was counted.
  */
-#include "relation-binder-private.h"
-
 #include "base-text.h"
 #include "duck-lend.h"
 #include "duck-session.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
@@ -154,7 +153,8 @@ relation_expect_print (RelationPrinter *printer, RelationOperator *op, GString *
   duck_holds_add (holds, engine, handle);
   relation_text_add_counts (printer->text, counts);
   relation_text_hold (printer->text, g_steal_pointer (&holds), (GDestroyNotify) g_ptr_array_unref);
-  g_string_append_printf (out, "SELECT * EXCLUDE (f) FROM (SELECT *, sluice_expect(CAST(%" G_GUINT64_FORMAT " AS UBIGINT)", handle);
+  g_string_append_printf (
+      out, "SELECT * EXCLUDE (f) FROM (SELECT *, sluice_expect(CAST(%" G_GUINT64_FORMAT " AS UBIGINT)", handle);
   for (guint i = 0; i < expect->n; i++) {
     g_string_append (out, ", ");
     if (!relation_printer_expr (printer, expect->conditions[i], out, error))
@@ -169,7 +169,8 @@ relation_expect_print (RelationPrinter *printer, RelationOperator *op, GString *
     return TRUE;
   }
   g_string_append_printf (out,
-                          "CASE WHEN (f & CAST(%" G_GUINT64_FORMAT " AS UBIGINT)) <> 0 THEN sluice_expect_fail(CAST(%" G_GUINT64_FORMAT
+                          "CASE WHEN (f & CAST(%" G_GUINT64_FORMAT
+                          " AS UBIGINT)) <> 0 THEN sluice_expect_fail(CAST(%" G_GUINT64_FORMAT
                           " AS UBIGINT), f & CAST(%" G_GUINT64_FORMAT " AS UBIGINT), ",
                           fail, handle, fail);
   print_row (op, out);
@@ -178,8 +179,8 @@ relation_expect_print (RelationPrinter *printer, RelationOperator *op, GString *
 }
 
 static gboolean
-bind_expectation (RelationBinder *binder, RelationBindScope *scope, const RelationExpectation *expectation, RelationExpr **condition,
-                  GError **error)
+bind_expectation (RelationBinder *binder, RelationBindScope *scope, const RelationExpectation *expectation,
+                  RelationExpr **condition, GError **error)
 {
   const SqlPosition *at = &expectation->condition->position;
   RelationExpr *expr = relation_bind_condition (binder, scope, expectation->condition, error);
@@ -190,19 +191,19 @@ bind_expectation (RelationBinder *binder, RelationBindScope *scope, const Relati
   }
   if (relation_expr_has_subquery (expr) || relation_expr_has_aggregate (expr) || relation_expr_has_window (expr) ||
       relation_expr_has_generator (expr))
-    return relation_bind_error (at, error, SLUICE_ERROR_INVALID_EXPECTATION,
-                                "The expectation `%s` holds a subquery, an aggregate, a window function or a generator.",
-                                expectation->name);
+    return relation_bind_error (
+        at, error, SLUICE_ERROR_INVALID_EXPECTATION,
+        "The expectation `%s` holds a subquery, an aggregate, a window function or a generator.", expectation->name);
   if (!expr->deterministic)
-    return relation_bind_error (at, error, SLUICE_ERROR_INVALID_EXPECTATION, "The expectation `%s` is not deterministic.",
-                                expectation->name);
+    return relation_bind_error (at, error, SLUICE_ERROR_INVALID_EXPECTATION,
+                                "The expectation `%s` is not deterministic.", expectation->name);
   *condition = expr;
   return TRUE;
 }
 
 RelationPlan *
-relation_plan_expect (RelationPlan *plan, const char *dataset, const RelationExpectation *expectations, guint n_expectations,
-                      const RelationContext *context, GError **error)
+relation_plan_expect (RelationPlan *plan, const char *dataset, const RelationExpectation *expectations,
+                      guint n_expectations, const RelationContext *context, GError **error)
 {
   g_autoptr (RelationArena) arena = relation_arena_new ();
   RelationBinder binder;
@@ -213,8 +214,8 @@ relation_plan_expect (RelationPlan *plan, const char *dataset, const RelationExp
   if (n_expectations == 0)
     return relation_plan_ref (plan);
   if (n_expectations > DUCK_COUNTER_MAX_CONDITIONS) {
-    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "More than %d expectations on one dataset are not supported.",
-                    DUCK_COUNTER_MAX_CONDITIONS);
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "More than %d expectations on one dataset are not supported.", DUCK_COUNTER_MAX_CONDITIONS);
     return NULL;
   }
   relation_binder_extend (&binder, arena, plan, context);

@@ -1,12 +1,11 @@
 /* Making, walking, comparing and rewriting bound expressions. */
 #include "relation-expr.h"
 
-#include "relation-binder-private.h"
-#include "relation-cast.h"
-
 #include "base-text.h"
 #include "duck-session.h"
 #include "duck-type.h"
+#include "relation-binder-private.h"
+#include "relation-cast.h"
 
 #include <math.h>
 #include <string.h>
@@ -324,13 +323,16 @@ RelationExpr *
 relation_expr_call_at (RelationBinder *binder, const char *name, RelationExpr *const *args, guint n_args,
                        const SqlPosition *at, GError **error)
 {
-  RelationCall call = { .binder = binder, .name = name, .args = (RelationExpr **) args, .n_args = n_args, .position = at };
+  RelationCall call = {
+    .binder = binder, .name = name, .args = (RelationExpr **) args, .n_args = n_args, .position = at
+  };
 
   return relation_function_bind (&call, error);
 }
 
 RelationExpr *
-relation_expr_new_call (RelationBinder *binder, const char *name, RelationExpr *const *args, guint n_args, GError **error)
+relation_expr_new_call (RelationBinder *binder, const char *name, RelationExpr *const *args, guint n_args,
+                        GError **error)
 {
   return relation_expr_call_at (binder, name, args, n_args, n_args > 0 ? args[0]->position : NULL, error);
 }
@@ -505,7 +507,8 @@ bounds_equal (const RelationBound *a, const RelationBound *b)
 static gboolean
 windows_equal (const RelationWindow *a, const RelationWindow *b)
 {
-  if (a->n_partition != b->n_partition || a->n_order != b->n_order || a->has_frame != b->has_frame || a->unit != b->unit)
+  if (a->n_partition != b->n_partition || a->n_order != b->n_order || a->has_frame != b->has_frame ||
+      a->unit != b->unit)
     return FALSE;
   for (guint i = 0; i < a->n_partition; i++)
     if (!relation_expr_equal (a->partition[i], b->partition[i]))

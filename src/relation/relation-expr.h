@@ -73,7 +73,7 @@ struct RelationExpr {
   gboolean nullable;
   gboolean foldable; /* no column, no subquery, no lambda variable from outside, deterministic */
   gboolean deterministic;
-  const char *display; /* Spark's text of it (toPrettySQL), for names of columns and for errors */
+  const char *display;         /* Spark's text of it (toPrettySQL), for names of columns and for errors */
   const SqlPosition *position; /* (nullable): in the text; NULL = made by the binder. Valid only while binding */
   RelationExpr **args;
   guint n_args;

@@ -1,8 +1,7 @@
 /* Constant folding: the engine itself says what an expression without rows is worth. */
-#include "relation-binder-private.h"
-
 #include "duck-result.h"
 #include "duck-session.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
@@ -107,8 +106,8 @@ evaluate (RelationBinder *binder, const RelationExpr *expr, GError **error)
 static gboolean
 visit_no_rows (RelationExpr *expr, gpointer data G_GNUC_UNUSED)
 {
-  return expr->kind != RELATION_EXPR_COLUMN && expr->kind != RELATION_EXPR_SUBQUERY && !relation_expr_is_aggregate (expr) &&
-         expr->window == NULL;
+  return expr->kind != RELATION_EXPR_COLUMN && expr->kind != RELATION_EXPR_SUBQUERY &&
+         !relation_expr_is_aggregate (expr) && expr->window == NULL;
 }
 
 const RelationLiteral *
@@ -119,8 +118,8 @@ relation_expr_fold (RelationBinder *binder, const RelationExpr *expr, GError **e
   if (expr->kind == RELATION_EXPR_LITERAL)
     return expr->literal;
   if (!relation_expr_walk ((RelationExpr *) expr, visit_no_rows, NULL)) {
-    relation_bind_error (expr->position, error, SLUICE_ERROR_ARGUMENT_NOT_CONSTANT, "The expression \"%s\" is not a constant.",
-                         expr->display);
+    relation_bind_error (expr->position, error, SLUICE_ERROR_ARGUMENT_NOT_CONSTANT,
+                         "The expression \"%s\" is not a constant.", expr->display);
     return NULL;
   }
   if (binder->context->session == NULL) {

@@ -6,10 +6,9 @@
  */
 #include "relation-function.h"
 
+#include "base-text.h"
 #include "relation-binder-private.h"
 #include "relation-function-tables.h"
-
-#include "base-text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -154,8 +153,9 @@ relation_call_type_error (RelationCall *call, guint index, const char *required,
   g_autofree char *type = base_type_text (call->args[index]->type);
 
   return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
-                              "The argument %u of %s requires the type %s, however %s has the type %s.", index + 1, call->name,
-                              required, call->args[index]->display != NULL ? call->args[index]->display : "it", type);
+                              "The argument %u of %s requires the type %s, however %s has the type %s.", index + 1,
+                              call->name, required,
+                              call->args[index]->display != NULL ? call->args[index]->display : "it", type);
 }
 
 const RelationLiteral *
@@ -493,8 +493,8 @@ instantiate (Match *match, const char *text, gsize length, const BaseType *type)
     gboolean is_map = type != NULL && base_type_kind (type) == BASE_TYPE_MAP;
     g_autoptr (BaseType) key =
         instantiate (match, text + 4, (gsize) (comma - text - 4), is_map ? base_type_key (type) : NULL);
-    g_autoptr (BaseType) value = instantiate (match, comma + 1, (gsize) (text + length - 1 - comma - 1),
-                                              is_map ? base_type_value (type) : NULL);
+    g_autoptr (BaseType) value =
+        instantiate (match, comma + 1, (gsize) (text + length - 1 - comma - 1), is_map ? base_type_value (type) : NULL);
     if (key == NULL || value == NULL)
       return NULL;
     return base_type_map (key, value, TRUE);
@@ -745,8 +745,8 @@ match_row (RelationCall *call, GError **error)
   if (row->result != NULL && (row->flags & RELATION_FUNCTION_GENERATOR) == 0) {
     BaseType *type = instantiate (&match, row->result, strlen (row->result), NULL);
     if (type == NULL)
-      return relation_call_error (call, error, SLUICE_ERROR_INTERNAL_ERROR, "The row of `%s` leaves its result type open.",
-                                  call->name);
+      return relation_call_error (call, error, SLUICE_ERROR_INTERNAL_ERROR,
+                                  "The row of `%s` leaves its result type open.", call->name);
     call->type = relation_arena_keep_type (call->binder->arena, type);
   }
   if (row->result != NULL && (row->flags & RELATION_FUNCTION_GENERATOR) != 0) {
@@ -758,11 +758,10 @@ match_row (RelationCall *call, GError **error)
       g_autoptr (BaseType) type = instantiate (&match, columns[i].text, columns[i].length, NULL);
       if (type == NULL)
         return relation_call_type_error (call, 0, "an array or a map", error);
-      base_struct_builder_add (builder, name, type,
-                               is_variable (columns[i].text, columns[i].length)
-                                   ? match.variable_nullable[*columns[i].text - 'A']
-                                   : FALSE,
-                               NULL);
+      base_struct_builder_add (
+          builder, name, type,
+          is_variable (columns[i].text, columns[i].length) ? match.variable_nullable[*columns[i].text - 'A'] : FALSE,
+          NULL);
     }
     call->type = relation_arena_keep_type (call->binder->arena, base_struct_builder_end (g_steal_pointer (&builder)));
   }

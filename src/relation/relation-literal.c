@@ -186,8 +186,8 @@ relation_literal_print (const RelationLiteral *literal, GString *out)
     g_string_append_printf (out, "make_timestamp(%" G_GINT64_FORMAT ")", literal->integer);
     return;
   case BASE_TYPE_INTERVAL_CALENDAR:
-    g_string_append_printf (out, "(to_months(%d) + to_days(%d) + to_microseconds(%" G_GINT64_FORMAT "))", literal->months,
-                            literal->days, literal->integer);
+    g_string_append_printf (out, "(to_months(%d) + to_days(%d) + to_microseconds(%" G_GINT64_FORMAT "))",
+                            literal->months, literal->days, literal->integer);
     return;
   case BASE_TYPE_VOID:
   case BASE_TYPE_VARIANT:

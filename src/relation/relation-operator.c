@@ -6,11 +6,9 @@
 void
 relation_binder_init (RelationBinder *binder, RelationArena *arena, const RelationContext *context, guint next_id)
 {
-  *binder = (RelationBinder){ .arena = arena,
-                              .context = context,
-                              .resolver = context->resolver,
-                              .next_id = next_id,
-                              .plans = g_ptr_array_new () };
+  *binder = (RelationBinder){
+    .arena = arena, .context = context, .resolver = context->resolver, .next_id = next_id, .plans = g_ptr_array_new ()
+  };
   relation_arena_keep (arena, binder->plans, (GDestroyNotify) g_ptr_array_unref);
 }
 
@@ -43,7 +41,8 @@ relation_op_columns_from (RelationOperator *op, const RelationOperator *from)
 }
 
 void
-relation_column_set (RelationBinder *binder, RelationColumn *column, const char *name, BaseType *type, gboolean nullable)
+relation_column_set (RelationBinder *binder, RelationColumn *column, const char *name, BaseType *type,
+                     gboolean nullable)
 {
   column->id = binder->next_id++;
   column->name = relation_arena_strdup (binder->arena, name);
@@ -72,8 +71,8 @@ relation_op_source (RelationBinder *binder, RelationSource *source)
 }
 
 RelationOperator *
-relation_op_project (RelationBinder *binder, RelationOperator *input, RelationExpr *const *exprs, const char *const *names,
-                     guint n, gboolean keep_ids)
+relation_op_project (RelationBinder *binder, RelationOperator *input, RelationExpr *const *exprs,
+                     const char *const *names, guint n, gboolean keep_ids)
 {
   RelationOperator *op = relation_op_new (binder, RELATION_OP_PROJECT, input);
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
@@ -286,10 +285,11 @@ relation_op_set (RelationBinder *binder, RelationSetKind kind, RelationOperator 
   g_autofree BaseType **types = g_new0 (BaseType *, n + 1);
 
   if (n != right->n_columns) {
-    relation_bind_error (at, error, SLUICE_ERROR_NUM_COLUMNS_MISMATCH,
-                         "%s can only be performed on inputs with the same number of columns, but the first input has %u columns "
-                         "and the second input has %u columns.",
-                         set_names[kind], n, right->n_columns);
+    relation_bind_error (
+        at, error, SLUICE_ERROR_NUM_COLUMNS_MISMATCH,
+        "%s can only be performed on inputs with the same number of columns, but the first input has %u columns "
+        "and the second input has %u columns.",
+        set_names[kind], n, right->n_columns);
     return NULL;
   }
   for (guint i = 0; i < n; i++) {
@@ -297,10 +297,11 @@ relation_op_set (RelationBinder *binder, RelationSetKind kind, RelationOperator 
     if (common == NULL) {
       g_autofree char *a = base_type_text (left->columns[i].type);
       g_autofree char *b = base_type_text (right->columns[i].type);
-      relation_bind_error (at, error, SLUICE_ERROR_INCOMPATIBLE_COLUMN_TYPE,
-                           "%s can only be performed on tables with compatible column types. The column %u of the second table is "
-                           "%s which is not compatible with %s at the same column of the first table.",
-                           set_names[kind], i + 1, b, a);
+      relation_bind_error (
+          at, error, SLUICE_ERROR_INCOMPATIBLE_COLUMN_TYPE,
+          "%s can only be performed on tables with compatible column types. The column %u of the second table is "
+          "%s which is not compatible with %s at the same column of the first table.",
+          set_names[kind], i + 1, b, a);
       return NULL;
     }
     types[i] = relation_arena_keep_type (binder->arena, common);

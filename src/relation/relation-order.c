@@ -61,7 +61,8 @@ append_rebuilt (GString *out, const char *value, const BaseType *type, guint dep
   case BASE_TYPE_MAP: {
     g_autofree char *key = g_strdup_printf ("%s.key", variable);
     g_autofree char *item = g_strdup_printf ("%s.value", variable);
-    g_string_append_printf (out, "list_sort(list_transform(map_entries(%s), lambda %s: struct_pack(f0 := ", value, variable);
+    g_string_append_printf (out, "list_sort(list_transform(map_entries(%s), lambda %s: struct_pack(f0 := ", value,
+                            variable);
     append_key (out, key, base_type_key (type), depth + 1);
     g_string_append (out, ", f1 := ");
     append_key (out, item, base_type_value (type), depth + 1);

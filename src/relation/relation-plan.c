@@ -1,12 +1,11 @@
 /* Plans: a bound tree with its facts, lowering, and plans made over plans. */
 #include "relation-plan.h"
 
-#include "relation-binder-private.h"
-#include "relation-cast.h"
-
 #include "base-text.h"
 #include "duck-session.h"
 #include "duck-type.h"
+#include "relation-binder-private.h"
+#include "relation-cast.h"
 
 #include <string.h>
 
@@ -261,8 +260,9 @@ check_operator (RelationOperator *op, GError **error)
   case RELATION_OP_DISTINCT:
     return refuse (error, "use DISTINCT");
   case RELATION_OP_AGGREGATE:
-    return base_error_set (error, SLUICE_ERROR_STREAMING_OUTPUT_MODE_UNSUPPORTED_OPERATION,
-                           "Output mode append is not supported for an aggregation on streaming data without a watermark.");
+    return base_error_set (
+        error, SLUICE_ERROR_STREAMING_OUTPUT_MODE_UNSUPPORTED_OPERATION,
+        "Output mode append is not supported for an aggregation on streaming data without a watermark.");
   case RELATION_OP_SET:
     return op->set == RELATION_SET_UNION_ALL || refuse (error, "use UNION DISTINCT, INTERSECT or EXCEPT");
   case RELATION_OP_JOIN:
@@ -307,11 +307,11 @@ static const char *
 operator_name (const RelationOperator *op)
 {
   static const char *const names[] = {
-    [RELATION_OP_SOURCE] = "Source",       [RELATION_OP_ONE_ROW] = "OneRow",   [RELATION_OP_VALUES] = "Values",
-    [RELATION_OP_PROJECT] = "Project",     [RELATION_OP_FILTER] = "Filter",    [RELATION_OP_AGGREGATE] = "Aggregate",
-    [RELATION_OP_SORT] = "Sort",           [RELATION_OP_LIMIT] = "Limit",      [RELATION_OP_DISTINCT] = "Distinct",
-    [RELATION_OP_JOIN] = "Join",           [RELATION_OP_SET] = "SetOperation", [RELATION_OP_GENERATE] = "Generate",
-    [RELATION_OP_SHARED] = "Shared",       [RELATION_OP_EXPECT] = "Expect",    [RELATION_OP_RANGE] = "Range",
+    [RELATION_OP_SOURCE] = "Source",   [RELATION_OP_ONE_ROW] = "OneRow",   [RELATION_OP_VALUES] = "Values",
+    [RELATION_OP_PROJECT] = "Project", [RELATION_OP_FILTER] = "Filter",    [RELATION_OP_AGGREGATE] = "Aggregate",
+    [RELATION_OP_SORT] = "Sort",       [RELATION_OP_LIMIT] = "Limit",      [RELATION_OP_DISTINCT] = "Distinct",
+    [RELATION_OP_JOIN] = "Join",       [RELATION_OP_SET] = "SetOperation", [RELATION_OP_GENERATE] = "Generate",
+    [RELATION_OP_SHARED] = "Shared",   [RELATION_OP_EXPECT] = "Expect",    [RELATION_OP_RANGE] = "Range",
   };
 
   return names[op->kind];
@@ -413,8 +413,8 @@ check_types (RelationPlan *plan, DuckSession *session, const char *sql, GError *
     return FALSE;
   }
   if (columns->len != n)
-    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The lowered query has %u columns instead of %u: %s", columns->len,
-                           n, sql);
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The lowered query has %u columns instead of %u: %s",
+                           columns->len, n, sql);
   for (guint i = 0; i < n; i++) {
     const DuckColumn *column = g_ptr_array_index (columns, i);
     const BaseField *field = base_type_field (plan->schema, i);
@@ -422,9 +422,9 @@ check_types (RelationPlan *plan, DuckSession *session, const char *sql, GError *
     g_autofree char *expected = g_strdup_printf ("c%u", i);
     if (strcmp (column->name, expected) != 0 || !duck_type_fits (column->type, field->type, &where)) {
       g_autofree char *type = base_type_text (field->type);
-      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
-                             "Column %u (%s %s) is lowered as %s %s (%s): %s", i, field->name, type, column->name,
-                             duck_type_name (column->type), where != NULL ? where : "", sql);
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "Column %u (%s %s) is lowered as %s %s (%s): %s", i,
+                             field->name, type, column->name, duck_type_name (column->type), where != NULL ? where : "",
+                             sql);
     }
   }
   return TRUE;
@@ -489,7 +489,8 @@ relation_plan_new_source (RelationSource *source)
 
 /* A binder that goes on where @plan ended; the new arena keeps the old. */
 void
-relation_binder_extend (RelationBinder *binder, RelationArena *arena, RelationPlan *plan, const RelationContext *context)
+relation_binder_extend (RelationBinder *binder, RelationArena *arena, RelationPlan *plan,
+                        const RelationContext *context)
 {
   static const RelationContext nothing = { 0 };
 
@@ -498,8 +499,8 @@ relation_binder_extend (RelationBinder *binder, RelationArena *arena, RelationPl
 }
 
 static RelationExpr *
-bind_item (RelationBinder *binder, RelationBindScope *scope, RelationOperator *root, const RelationItem *item, const char **name,
-           GError **error)
+bind_item (RelationBinder *binder, RelationBindScope *scope, RelationOperator *root, const RelationItem *item,
+           const char **name, GError **error)
 {
   RelationExpr *expr;
 
@@ -612,8 +613,8 @@ align_by_name (RelationBinder *binder, RelationOperator *side, RelationOperator 
                                            : relation_expr_new_null (binder, from->columns[i].type));
     }
   }
-  return relation_op_project (binder, side, (RelationExpr *const *) exprs->pdata, (const char *const *) names->pdata, exprs->len,
-                              FALSE);
+  return relation_op_project (binder, side, (RelationExpr *const *) exprs->pdata, (const char *const *) names->pdata,
+                              exprs->len, FALSE);
 }
 
 RelationPlan *
@@ -653,7 +654,8 @@ relation_eval_constant (const SqlExpr *expr, const BaseType *type, const Relatio
 
 /* Binds @expr over rows of @schema. */
 static RelationExpr *
-bind_over_schema (RelationBinder *binder, const SqlExpr *expr, const BaseType *schema, RelationScope **columns, GError **error)
+bind_over_schema (RelationBinder *binder, const SqlExpr *expr, const BaseType *schema, RelationScope **columns,
+                  GError **error)
 {
   guint n = base_type_n_fields (schema);
   RelationBindScope scope = { .in_select = TRUE };

@@ -7,17 +7,16 @@
  * 3. Nothing a user wrote is printed as a name, except the names of struct fields (quoted).
  * 4. A tree shared by several references (a CTE) is printed once, in a WITH in front.
  */
-#include "relation-tree-private.h"
-
-#include "relation-cast.h"
-#include "relation-function.h"
-
 #include "base-error.h"
+#include "base-json.h"
 #include "base-text.h"
 #include "duck-engine.h"
 #include "duck-kernel.h"
 #include "duck-session.h"
 #include "duck-type.h"
+#include "relation-cast.h"
+#include "relation-function.h"
+#include "relation-tree-private.h"
 
 #include <string.h>
 
@@ -240,8 +239,8 @@ print_window (RelationPrinter *printer, const RelationWindow *window, GString *o
 }
 
 gboolean
-relation_printer_aggregate (RelationPrinter *printer, const RelationExpr *call, const char *name, const char *args, GString *out,
-                            GError **error)
+relation_printer_aggregate (RelationPrinter *printer, const RelationExpr *call, const char *name, const char *args,
+                            GString *out, GError **error)
 {
   g_string_append_printf (out, "%s(%s%s", name, call->distinct ? "DISTINCT " : "", args);
   if (call->n_order > 0) {
@@ -331,11 +330,12 @@ expand_dollar (RelationPrinter *printer, const RelationExpr *call, const char **
       append_spark_type (type, out);
     return TRUE;
   }
-  return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The template of `%s` has a stray $.", call->function->names);
+  return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The template of `%s` has a stray $.",
+                         call->function->names);
 }
 
-static gboolean expand (RelationPrinter *printer, const RelationExpr *call, const char *text, const char *end, GString *out,
-                        GError **error);
+static gboolean expand (RelationPrinter *printer, const RelationExpr *call, const char *text, const char *end,
+                        GString *out, GError **error);
 
 /* `{name|args}`; @at stands behind the brace and is left on the closing one. */
 static gboolean
@@ -367,7 +367,8 @@ starts_aggregate (const RelationExpr *call, const char *at)
 }
 
 static gboolean
-expand (RelationPrinter *printer, const RelationExpr *call, const char *text, const char *end, GString *out, GError **error)
+expand (RelationPrinter *printer, const RelationExpr *call, const char *text, const char *end, GString *out,
+        GError **error)
 {
   for (; text < end; text++) {
     if (*text == '$') {
@@ -386,7 +387,8 @@ expand (RelationPrinter *printer, const RelationExpr *call, const char *text, co
 }
 
 gboolean
-relation_printer_template (RelationPrinter *printer, const RelationExpr *call, const char *text, GString *out, GError **error)
+relation_printer_template (RelationPrinter *printer, const RelationExpr *call, const char *text, GString *out,
+                           GError **error)
 {
   return expand (printer, call, text, text + strlen (text), out, error);
 }
@@ -397,7 +399,8 @@ print_call (RelationPrinter *printer, const RelationExpr *expr, GString *out, GE
   if (expr->function->lower_call != NULL)
     return expr->function->lower_call (printer, expr, out, error);
   if (expr->function->lower == NULL)
-    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The row of `%s` cannot be lowered.", expr->function->names);
+    return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The row of `%s` cannot be lowered.",
+                           expr->function->names);
   return relation_printer_template (printer, expr, expr->function->lower, out, error);
 }
 
@@ -473,7 +476,8 @@ print_expr (RelationPrinter *printer, const RelationExpr *expr, GString *out, GE
 
   if (++printer->depth > MAX_DEPTH) {
     printer->depth--;
-    return base_error_set (error, SLUICE_ERROR_SQL_TOO_DEEP, "The query is nested too deeply once its names are resolved.");
+    return base_error_set (error, SLUICE_ERROR_SQL_TOO_DEEP,
+                           "The query is nested too deeply once its names are resolved.");
   }
   switch (expr->kind) {
   case RELATION_EXPR_LITERAL:
@@ -696,8 +700,8 @@ static gboolean
 print_join (RelationPrinter *printer, RelationOperator *op, GString *out, GError **error)
 {
   static const char *const words[] = {
-    [RELATION_JOIN_INNER] = "JOIN",      [RELATION_JOIN_LEFT] = "LEFT JOIN",   [RELATION_JOIN_RIGHT] = "RIGHT JOIN",
-    [RELATION_JOIN_FULL] = "FULL JOIN",  [RELATION_JOIN_CROSS] = "CROSS JOIN", [RELATION_JOIN_SEMI] = "SEMI JOIN",
+    [RELATION_JOIN_INNER] = "JOIN",     [RELATION_JOIN_LEFT] = "LEFT JOIN",   [RELATION_JOIN_RIGHT] = "RIGHT JOIN",
+    [RELATION_JOIN_FULL] = "FULL JOIN", [RELATION_JOIN_CROSS] = "CROSS JOIN", [RELATION_JOIN_SEMI] = "SEMI JOIN",
     [RELATION_JOIN_ANTI] = "ANTI JOIN",
   };
   RelationJoinKind kind = op->join == RELATION_JOIN_INNER && op->condition == NULL ? RELATION_JOIN_CROSS : op->join;
@@ -765,8 +769,8 @@ print_generate (RelationPrinter *printer, RelationOperator *op, GString *out, GE
   if (op->outer)
     g_string_append_printf (out, " FROM (SELECT *, unnest(coalesce(nullif(%s, []), [NULL])) AS g", list->str);
   else
-    g_string_append_printf (out, " FROM (SELECT %sunnest(%s) AS g", op->input->kind == RELATION_OP_ONE_ROW ? "1 AS one, " : "*, ",
-                            list->str);
+    g_string_append_printf (out, " FROM (SELECT %sunnest(%s) AS g",
+                            op->input->kind == RELATION_OP_ONE_ROW ? "1 AS one, " : "*, ", list->str);
   if (op->outer && op->input->kind == RELATION_OP_ONE_ROW)
     g_string_append (out, " FROM (SELECT 1 AS one)");
   else if (!print_from (printer, op->input, out, error))
@@ -860,7 +864,8 @@ relation_printer_operator (RelationPrinter *printer, RelationOperator *op, GStri
 
   if (++printer->depth > MAX_DEPTH) {
     printer->depth--;
-    return base_error_set (error, SLUICE_ERROR_SQL_TOO_DEEP, "The query is nested too deeply once its names are resolved.");
+    return base_error_set (error, SLUICE_ERROR_SQL_TOO_DEEP,
+                           "The query is nested too deeply once its names are resolved.");
   }
   ok = print_operator (printer, op, FALSE, out, error) && check_size (out, error);
   printer->depth--;
@@ -870,8 +875,7 @@ relation_printer_operator (RelationPrinter *printer, RelationOperator *op, GStri
 gboolean
 relation_printer_root (RelationPrinter *printer, RelationOperator *op, GString *out, GError **error)
 {
-  gboolean renames =
-      op->kind == RELATION_OP_PROJECT || op->kind == RELATION_OP_SORT || op->kind == RELATION_OP_LIMIT;
+  gboolean renames = op->kind == RELATION_OP_PROJECT || op->kind == RELATION_OP_SORT || op->kind == RELATION_OP_LIMIT;
 
   if (renames)
     return print_operator (printer, op, TRUE, out, error);

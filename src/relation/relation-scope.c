@@ -4,9 +4,8 @@
  * query: lambda variables, columns, names given before in the same list, the query around. Names are compared without case; two
  * different columns of one name are an error, the same column twice is not.
  */
-#include "relation-binder-private.h"
-
 #include "base-text.h"
+#include "relation-binder-private.h"
 
 #include <string.h>
 
@@ -22,8 +21,8 @@ relation_scope_new (RelationBinder *binder, guint n_columns, RelationScope *oute
 }
 
 RelationScope *
-relation_scope_of_operator (RelationBinder *binder, RelationOperator *op, const char *const *qualifier, guint n_qualifier,
-                            RelationScope *outer)
+relation_scope_of_operator (RelationBinder *binder, RelationOperator *op, const char *const *qualifier,
+                            guint n_qualifier, RelationScope *outer)
 {
   RelationScope *scope = relation_scope_new (binder, op->n_columns + op->n_hidden, outer);
 
@@ -88,8 +87,8 @@ ambiguous (const SqlName *name, const RelationScope *scope, const GArray *found,
       g_string_append_printf (list, "`%s`.", column->qualifier[q]);
     g_string_append_printf (list, "`%s`", column->column.name);
   }
-  relation_bind_error (at, error, SLUICE_ERROR_AMBIGUOUS_REFERENCE, "Reference `%s` is ambiguous, could be: [%s].", text,
-                       list->str);
+  relation_bind_error (at, error, SLUICE_ERROR_AMBIGUOUS_REFERENCE, "Reference `%s` is ambiguous, could be: [%s].",
+                       text, list->str);
   g_string_free (list, TRUE);
   return FALSE;
 }
@@ -165,8 +164,8 @@ relation_scope_field (RelationBinder *binder, RelationExpr *base, const SqlIdent
     }
     if (n == 0) {
       g_autofree char *fields = base_type_text (base->type);
-      relation_bind_error (&name->position, error, SLUICE_ERROR_FIELD_NOT_FOUND, "No such struct field `%s` in %s.", name->text,
-                           fields);
+      relation_bind_error (&name->position, error, SLUICE_ERROR_FIELD_NOT_FOUND, "No such struct field `%s` in %s.",
+                           name->text, fields);
       return NULL;
     }
     field = relation_expr_new_field (binder, base, (guint) index);
@@ -181,8 +180,8 @@ relation_scope_field (RelationBinder *binder, RelationExpr *base, const SqlIdent
     return field_of_array (binder, base, name, error);
   type = base_type_text (base->type);
   relation_bind_error (&name->position, error, SLUICE_ERROR_INVALID_EXTRACT_BASE_FIELD_TYPE,
-                       "Can't extract a value from \"%s\". Need a complex type [STRUCT, ARRAY, MAP] but got %s.", base->display,
-                       type);
+                       "Can't extract a value from \"%s\". Need a complex type [STRUCT, ARRAY, MAP] but got %s.",
+                       base->display, type);
   return NULL;
 }
 
@@ -212,26 +211,25 @@ find_lambda (RelationBinder *binder, const RelationLambdaScope *lambdas, const S
 
 /* FALSE on ambiguity. */
 static gboolean
-find_alias (RelationBindScope *scope, const SqlName *name, const SqlPosition *at, gboolean lateral, RelationExpr **found,
-            GError **error)
+find_alias (RelationBindScope *scope, const SqlName *name, const SqlPosition *at, gboolean lateral,
+            RelationExpr **found, GError **error)
 {
   *found = NULL;
   for (guint i = 0; i < scope->n_aliases; i++) {
     if (!same_name (scope->aliases[i].name, name->parts[0].text))
       continue;
     if (*found != NULL && !relation_expr_equal (*found, scope->aliases[i].expr))
-      return relation_bind_error (at, error,
-                                  lateral ? SLUICE_ERROR_AMBIGUOUS_LATERAL_COLUMN_ALIAS : SLUICE_ERROR_AMBIGUOUS_REFERENCE,
-                                  lateral ? "Lateral column alias `%s` is ambiguous." : "Reference `%s` is ambiguous.",
-                                  name->parts[0].text);
+      return relation_bind_error (
+          at, error, lateral ? SLUICE_ERROR_AMBIGUOUS_LATERAL_COLUMN_ALIAS : SLUICE_ERROR_AMBIGUOUS_REFERENCE,
+          lateral ? "Lateral column alias `%s` is ambiguous." : "Reference `%s` is ambiguous.", name->parts[0].text);
     *found = scope->aliases[i].expr;
   }
   return TRUE;
 }
 
 static RelationExpr *
-use_alias (RelationBinder *binder, RelationBindScope *scope, RelationExpr *found, const SqlName *name, const SqlPosition *at,
-           GError **error)
+use_alias (RelationBinder *binder, RelationBindScope *scope, RelationExpr *found, const SqlName *name,
+           const SqlPosition *at, GError **error)
 {
   RelationExpr *copy = relation_arena_new0 (binder->arena, RelationExpr);
 
@@ -243,8 +241,8 @@ use_alias (RelationBinder *binder, RelationBindScope *scope, RelationExpr *found
 }
 
 RelationExpr *
-relation_scope_find (RelationBinder *binder, RelationBindScope *scope, const SqlName *name, const SqlPosition *at, gboolean *ok,
-                     GError **error)
+relation_scope_find (RelationBinder *binder, RelationBindScope *scope, const SqlName *name, const SqlPosition *at,
+                     gboolean *ok, GError **error)
 {
   RelationExpr *found;
   guint index, n_used;
@@ -309,10 +307,11 @@ relation_scope_unresolved (RelationBindScope *scope, const SqlName *name, const 
       g_string_append_printf (some, "%s`%s`", i > 0 ? ", " : "", (const char *) g_ptr_array_index (names, i));
     near = g_string_free (some, FALSE);
   }
-  relation_bind_error (at, error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION,
-                       "A column, variable, or function parameter with name `%s` cannot be resolved. Did you mean one of the "
-                       "following? [%s].",
-                       text, near);
+  relation_bind_error (
+      at, error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION,
+      "A column, variable, or function parameter with name `%s` cannot be resolved. Did you mean one of the "
+      "following? [%s].",
+      text, near);
   base_error_add_param (error, "objectName", text);
   return FALSE;
 }
@@ -352,9 +351,10 @@ star_except (const SqlExpr *star, GPtrArray *exprs, guint from, GError **error)
       for (guint i = from; i < exprs->len; i++)
         g_string_append_printf (list, "%s`%s`", i > from ? ", " : "",
                                 ((RelationExpr *) g_ptr_array_index (exprs, i))->display);
-      relation_bind_error (&name->position, error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION,
-                           "A column with name `%s` in EXCEPT cannot be resolved. Did you mean one of the following? [%s].", text,
-                           list->str);
+      relation_bind_error (
+          &name->position, error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION,
+          "A column with name `%s` in EXCEPT cannot be resolved. Did you mean one of the following? [%s].", text,
+          list->str);
       g_string_free (list, TRUE);
       return FALSE;
     }
@@ -374,9 +374,10 @@ star_of_struct (RelationBinder *binder, RelationBindScope *scope, const SqlExpr 
   if (!ok)
     return FALSE;
   if (base == NULL || base_type_kind (base->type) != BASE_TYPE_STRUCT)
-    return relation_bind_error (&star->position, error, SLUICE_ERROR_CANNOT_RESOLVE_STAR_EXPAND,
-                                "Cannot resolve %s.* given the columns of the query. Check that `%s` is a table or a struct column.",
-                                text, text);
+    return relation_bind_error (
+        &star->position, error, SLUICE_ERROR_CANNOT_RESOLVE_STAR_EXPAND,
+        "Cannot resolve %s.* given the columns of the query. Check that `%s` is a table or a struct column.", text,
+        text);
   for (guint i = 0; i < base_type_n_fields (base->type); i++) {
     RelationExpr *field = relation_expr_new_field (binder, base, i);
     field->display = base_type_field (base->type, i)->name;
@@ -386,7 +387,8 @@ star_of_struct (RelationBinder *binder, RelationBindScope *scope, const SqlExpr 
 }
 
 gboolean
-relation_scope_star (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *star, GPtrArray *out, GError **error)
+relation_scope_star (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *star, GPtrArray *out,
+                     GError **error)
 {
   const SqlName *qualifier = &star->u.star.qualifier;
   guint from = out->len;

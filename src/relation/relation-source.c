@@ -84,8 +84,8 @@ relation_text_absorb (RelationText *text, RelationText *from)
 }
 
 void
-relation_source_init (RelationSource *source, const RelationSourceClass *klass, const char *name, const BaseType *schema,
-                      const BaseType *hidden, gboolean streaming)
+relation_source_init (RelationSource *source, const RelationSourceClass *klass, const char *name,
+                      const BaseType *schema, const BaseType *hidden, gboolean streaming)
 {
   source->klass = klass;
   source->ref_count = 1;

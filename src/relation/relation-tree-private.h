@@ -2,6 +2,7 @@
 #pragma once
 
 #include "relation-expr.h"
+#include "relation-function.h"
 #include "relation-plan.h"
 
 #include <glib.h>
@@ -17,7 +18,7 @@ void relation_arena_unref (RelationArena *arena);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RelationArena, relation_arena_unref)
 gpointer relation_arena_alloc (RelationArena *arena, gsize size); /* zeroed */
 char *relation_arena_strdup (RelationArena *arena, const char *text);
-BaseType *relation_arena_keep_type (RelationArena *arena, BaseType *type);      /* (transfer full) */
+BaseType *relation_arena_keep_type (RelationArena *arena, BaseType *type);                /* (transfer full) */
 void relation_arena_keep (RelationArena *arena, gpointer object, GDestroyNotify release); /* (transfer full) */
 
 #define relation_arena_new0(arena, Type)      ((Type *) relation_arena_alloc ((arena), sizeof (Type)))
@@ -43,12 +44,12 @@ typedef enum {
   RELATION_OP_SORT,      /* order; columns may be fewer than the input's */
   RELATION_OP_LIMIT,     /* limit (-1 none), offset */
   RELATION_OP_DISTINCT,
-  RELATION_OP_JOIN,      /* join, condition, lateral */
-  RELATION_OP_SET,       /* set: input and right, columns by position */
-  RELATION_OP_GENERATE,  /* exprs[0] = generator call, outer; columns = input's, then the generator's */
-  RELATION_OP_SHARED,    /* shared: a CTE's tree under new ids */
-  RELATION_OP_EXPECT,    /* expect */
-  RELATION_OP_RANGE,     /* range_start, range_end, range_step: one BIGINT column */
+  RELATION_OP_JOIN,     /* join, condition, lateral */
+  RELATION_OP_SET,      /* set: input and right, columns by position */
+  RELATION_OP_GENERATE, /* exprs[0] = generator call, outer; columns = input's, then the generator's */
+  RELATION_OP_SHARED,   /* shared: a CTE's tree under new ids */
+  RELATION_OP_EXPECT,   /* expect */
+  RELATION_OP_RANGE,    /* range_start, range_end, range_step: one BIGINT column */
 } RelationOperatorKind;
 
 typedef enum {
@@ -92,17 +93,19 @@ struct RelationOperator {
   guint n_columns;
   /* by kind */
   RelationSource *source; /* kept by the arena */
-  guint n_hidden;         /* columns behind the last of @columns that only a name reaches (SOURCE, and what passes all through) */
+  guint
+      n_hidden; /* columns behind the last of @columns that only a name reaches (SOURCE, and what passes all through) */
   RelationExpr **exprs;
   guint n_exprs;
-  guint n_rows;           /* VALUES */
+  guint n_rows; /* VALUES */
   RelationExpr *condition;
   guint n_groups;
-  guint **sets;           /* AGGREGATE: (nullable) grouping sets as lists of column numbers */
+  guint **sets; /* AGGREGATE: (nullable) grouping sets as lists of column numbers */
   guint *set_sizes;
   guint n_sets;
-  guint grouping_id;      /* AGGREGATE with sets: number of the column that holds grouping_id() of all groups, G_MAXUINT = none */
-  gboolean not_empty;     /* AGGREGATE without groups: no row for no input (ROLLUP) */
+  guint
+      grouping_id; /* AGGREGATE with sets: number of the column that holds grouping_id() of all groups, G_MAXUINT = none */
+  gboolean not_empty; /* AGGREGATE without groups: no row for no input (ROLLUP) */
   RelationSort *order;
   guint n_order;
   gint64 limit;
@@ -124,7 +127,7 @@ struct RelationPlan {
   RelationOperator *root;
   guint next_id;
   BaseType *schema;
-  GPtrArray *sources;       /* borrowed from arenas, each once */
+  GPtrArray *sources;        /* borrowed from arenas, each once */
   const char *volatile_name; /* (nullable) */
   RelationFeatures features;
   RelationFeatures streaming_features;
@@ -145,7 +148,8 @@ gboolean relation_operator_walk_exprs (RelationOperator *op, RelationExprVisit v
 gboolean relation_expr_equal (const RelationExpr *a, const RelationExpr *b);
 /* A copy in which @replace may put another expression in the place of a node (it returns NULL to go on into the node's parts). */
 typedef RelationExpr *(*RelationExprReplace) (RelationExpr *expr, gpointer data);
-RelationExpr *relation_expr_rewrite (RelationArena *arena, RelationExpr *expr, RelationExprReplace replace, gpointer data);
+RelationExpr *relation_expr_rewrite (RelationArena *arena, RelationExpr *expr, RelationExprReplace replace,
+                                     gpointer data);
 RelationExpr *relation_expr_new_column (RelationArena *arena, const RelationColumn *column);
 gboolean relation_expr_is_aggregate (const RelationExpr *expr); /* an aggregate call without OVER */
 gboolean relation_expr_has_aggregate (RelationExpr *expr);
@@ -161,11 +165,11 @@ void relation_text_absorb (RelationText *text, RelationText *from);
 
 struct RelationPrinter {
   const RelationLowering *lowering;
-  RelationText *text;       /* holds and counts go there */
-  GPtrArray *shared;        /* RelationShared printed as CTEs, in order */
+  RelationText *text; /* holds and counts go there */
+  GPtrArray *shared;  /* RelationShared printed as CTEs, in order */
   GPtrArray *shared_texts;
   const RelationOperator *input; /* of the expressions being printed */
-  GHashTable *used;         /* ids that anything names: what sources are asked for */
+  GHashTable *used;              /* ids that anything names: what sources are asked for */
   guint depth;
 };
 gboolean relation_printer_operator (RelationPrinter *printer, RelationOperator *op, GString *out, GError **error);
