@@ -691,7 +691,9 @@ conflicts_with_add (DeltaTransaction *transaction, DeltaCommit *winner, DeltaFil
 {
   const char *level = isolation_level (transaction);
 
-  if (g_hash_table_contains (transaction->added, delta_file_decoded_path (file)))
+  /* With a new vector on both sides it is the removal that tells. */
+  if (g_hash_table_contains (transaction->added, delta_file_decoded_path (file)) &&
+      !g_hash_table_contains (transaction->removed, delta_file_decoded_path (file)))
     return conflict (result, winner, SLUICE_ERROR_DELTA_CONCURRENT_APPEND, "added the same file `%s`",
                      delta_file_path (file));
   /* Maintenance moves rows, it adds none; a transaction that only moves rows does not care for new ones. */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define MAGIC        1681511377u
+#define NATIVE_MAGIC 1681511376u
 #define FILE_VERSION 1
 /* A vector of more data than this is refused before anything is allocated for it. */
 #define MAX_VECTOR_BYTES (G_GINT64_CONSTANT (1) << 30)
@@ -287,6 +288,36 @@ big32 (const guint8 *at)
   return GUINT32_FROM_BE (value);
 }
 
+/* The older form, big-endian, still in the protocol's own example: magic 1681511376, 4 bytes count, then per part 4 bytes size
+ * and a bitmap; the key is the part's index. */
+static DeltaVector *
+decode_native (const guint8 *at, const guint8 *end, GError **error)
+{
+  g_autoptr (DeltaVector) vector = delta_vector_new ();
+  guint32 n_parts = big32 (at + 4);
+
+  at += 8;
+  for (guint32 i = 0; i < n_parts; i++) {
+    Part part = { i, NULL };
+    guint32 size;
+    if (end - at < 4 || (gsize) (end - at) - 4 < (size = big32 (at)) || i > G_MAXINT32) {
+      corrupt (error, "it ends inside a part");
+      return NULL;
+    }
+    part.bitmap = roaring_bitmap_portable_deserialize_safe ((const char *) at + 4, size);
+    if (part.bitmap == NULL) {
+      corrupt (error, "a roaring bitmap inside is malformed");
+      return NULL;
+    }
+    at += 4 + size;
+    if (roaring_bitmap_is_empty (part.bitmap))
+      roaring_bitmap_free (part.bitmap);
+    else
+      g_array_append_val (vector->parts, part);
+  }
+  return g_steal_pointer (&vector);
+}
+
 DeltaVector *
 delta_vector_decode (gconstpointer data, gsize size, GError **error)
 {
@@ -296,6 +327,8 @@ delta_vector_decode (gconstpointer data, gsize size, GError **error)
   guint64 n_parts;
   gint64 previous = -1;
 
+  if (size >= 8 && big32 (at) == NATIVE_MAGIC)
+    return decode_native (at, end, error);
   if (size < 12 || little32 (at) != MAGIC) {
     corrupt (error, size < 12 ? "it is too short" : "its magic number is not 1681511377");
     return NULL;
