@@ -113,7 +113,7 @@ typedef struct {
   guint n_columns;                  /* may be 0: one column of any name, the right number of rows */
   const DeltaPredicate *predicates; /* columns of the feed schema; may only leave commits and files out */
   guint n_predicates;
-  gboolean ordered; /* ascending _commit_version; rows of one change file stay in its order */
+  gboolean ordered; /* sorted by _commit_version, rows of one file in its order; without it in any order */
 } FeedScanRequest;
 
 /* The text, and what must live until its query has ended. Reference-counted. */

@@ -1,0 +1,653 @@
+/* The analysis of a range: bounds → commits → mode → schema.
+ *
+ *   feed_bounds_find ──► walk: read commit, who is in force, parts ──► mode of all versions ──► schema read, what fits it
+ *
+ * Invariants:
+ *   1. A range that exists can be read whole as far as the log tells; only files may turn out to be gone.
+ *   2. `commits` holds every version from start to end once, ascending, also those without rows.
+ *   3. "On at version v" means the metadata in force after commit v (§2.10).
+ */
+#include "base-error.h"
+#include "base-json.h"
+#include "base-text.h"
+#include "feed-private.h"
+
+#include <string.h>
+
+FeedRange *
+feed_range_ref (FeedRange *range)
+{
+  g_atomic_ref_count_inc (&range->references);
+  return range;
+}
+
+void
+feed_range_unref (FeedRange *range)
+{
+  if (range == NULL || !g_atomic_ref_count_dec (&range->references))
+    return;
+  g_clear_pointer (&range->commits, g_ptr_array_unref);
+  g_clear_pointer (&range->schema, base_type_unref);
+  g_clear_pointer (&range->metadata, delta_metadata_unref);
+  g_clear_pointer (&range->snapshot, delta_snapshot_unref);
+  delta_table_unref (range->table);
+  g_free (range);
+}
+
+static FeedRange *
+range_new (DeltaTable *table, DeltaSnapshot *snapshot, DeltaVersion start, DeltaVersion end)
+{
+  FeedRange *range = g_new0 (FeedRange, 1);
+
+  g_atomic_ref_count_init (&range->references);
+  range->table = delta_table_ref (table);
+  range->snapshot = delta_snapshot_ref (snapshot);
+  range->start = start;
+  range->end = end;
+  range->commits = g_ptr_array_new_with_free_func ((GDestroyNotify) feed_commit_free);
+  return range;
+}
+
+gboolean
+feed_range_is_empty (FeedRange *range)
+{
+  return range->end < range->start;
+}
+
+DeltaVersion
+feed_range_start (FeedRange *range)
+{
+  return range->start;
+}
+
+DeltaVersion
+feed_range_end (FeedRange *range)
+{
+  return range->end;
+}
+
+BaseType *
+feed_range_schema (FeedRange *range)
+{
+  return range->schema;
+}
+
+DeltaTable *
+feed_range_table (FeedRange *range)
+{
+  return range->table;
+}
+
+gboolean
+feed_range_gives_rows (FeedRange *range)
+{
+  for (guint i = 0; i < range->commits->len; i++)
+    if (((FeedCommit *) range->commits->pdata[i])->parts->len > 0)
+      return TRUE;
+  return FALSE;
+}
+
+gint64
+feed_range_estimated_rows (FeedRange *range)
+{
+  gint64 n_rows = 0;
+
+  for (guint i = 0; i < range->commits->len; i++) {
+    const FeedCommit *commit = range->commits->pdata[i];
+    for (guint j = 0; j < commit->parts->len; j++) {
+      const FeedPart *part = &g_array_index (commit->parts, FeedPart, j);
+      gint64 n = part->is_paired ? delta_file_vector (part->in)->cardinality : delta_file_n_live_records (part->file);
+      if (n < 0)
+        return -1;
+      n_rows += n;
+    }
+  }
+  return n_rows;
+}
+
+FeedFacts
+feed_range_facts (FeedRange *range)
+{
+  FeedFacts sum = { 0 };
+
+  for (guint i = 0; i < range->commits->len; i++) {
+    const FeedFacts *facts = &((FeedCommit *) range->commits->pdata[i])->facts;
+    sum.n_cdc += facts->n_cdc;
+    sum.n_adds += facts->n_adds;
+    sum.n_removes += facts->n_removes;
+    sum.bytes += facts->bytes;
+  }
+  return sum;
+}
+
+/* ---- the walk ---- */
+
+typedef struct {
+  DeltaTable *table;
+  const FeedRequest *request;
+  BaseSettings *settings;
+  BaseCancel *cancel;
+  FeedBounds bounds;
+  GPtrArray *commits;  /* DeltaCommit, from start on */
+  GPtrArray *in_force; /* DeltaMetadata after each of them */
+} Walk;
+
+static void
+walk_clear (Walk *walk)
+{
+  feed_bounds_clear (&walk->bounds);
+  g_clear_pointer (&walk->commits, g_ptr_array_unref);
+  g_clear_pointer (&walk->in_force, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Walk, walk_clear)
+
+static DeltaCommit *
+commit_at (const Walk *walk, guint index)
+{
+  return walk->commits->pdata[index];
+}
+
+static DeltaMetadata *
+metadata_at (const Walk *walk, guint index)
+{
+  return walk->in_force->pdata[index];
+}
+
+static DeltaVersion
+version_at (const Walk *walk, guint index)
+{
+  return walk->bounds.start + (DeltaVersion) index;
+}
+
+/* Any version between the earliest and the latest must be there. */
+static DeltaCommit *
+read_commit (Walk *walk, DeltaVersion version, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+  DeltaCommit *commit = delta_table_commit (walk->table, version, walk->cancel, &failure);
+
+  if (commit != NULL)
+    return commit;
+  if (!g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_VERSION_NOT_FOUND)) {
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return NULL;
+  }
+  base_error_set (error, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS,
+                  "the log of %s has no version %" G_GINT64_FORMAT " although versions %" G_GINT64_FORMAT
+                  " and %" G_GINT64_FORMAT " exist",
+                  delta_table_location (walk->table), version, walk->bounds.earliest,
+                  delta_snapshot_version (walk->bounds.snapshot));
+  g_autofree char *text = feed_version_text (version);
+  base_error_add_param (error, "version", text);
+  return NULL;
+}
+
+/* Replaying the log up to the start is only needed when nothing nearer tells what was in force there. */
+static DeltaMetadata *
+metadata_at_start (Walk *walk, gboolean all_were_read, GError **error)
+{
+  DeltaMetadata *own = delta_commit_metadata (commit_at (walk, 0));
+  DeltaVersion latest = delta_snapshot_version (walk->bounds.snapshot);
+  gboolean changes = FALSE;
+
+  if (own != NULL)
+    return delta_metadata_ref (own);
+  for (guint i = 1; i < walk->commits->len; i++)
+    changes = changes || delta_commit_metadata (commit_at (walk, i)) != NULL;
+  if (walk->bounds.start == latest || (all_were_read && !changes && walk->bounds.end == latest))
+    return delta_metadata_ref (delta_snapshot_metadata (walk->bounds.snapshot));
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot_at (walk->table, walk->bounds.start, walk->cancel, error);
+  return snapshot != NULL ? delta_metadata_ref (delta_snapshot_metadata (snapshot)) : NULL;
+}
+
+static gboolean
+walk_all (Walk *walk, GError **error)
+{
+  for (DeltaVersion version = walk->bounds.start; version <= walk->bounds.end; version++) {
+    DeltaCommit *commit = read_commit (walk, version, error);
+    if (commit == NULL)
+      return FALSE;
+    g_ptr_array_add (walk->commits, commit);
+  }
+  g_autoptr (DeltaMetadata) metadata = metadata_at_start (walk, TRUE, error);
+  if (metadata == NULL)
+    return FALSE;
+  for (guint i = 0; i < walk->commits->len; i++) {
+    DeltaMetadata *own = delta_commit_metadata (commit_at (walk, i));
+    g_ptr_array_add (walk->in_force, delta_metadata_ref (own != NULL ? own : metadata));
+    if (own != NULL) {
+      delta_metadata_unref (metadata);
+      metadata = delta_metadata_ref (own);
+    }
+  }
+  return TRUE;
+}
+
+/* ---- mode (§2.10) ---- */
+
+static gboolean
+missing_change_data (const Walk *walk, DeltaVersion version, GError **error)
+{
+  g_autofree char *start = feed_version_text (walk->bounds.start);
+  g_autofree char *end = feed_version_text (walk->bounds.end);
+  g_autofree char *at = feed_version_text (version);
+
+  base_error_set (
+      error, SLUICE_ERROR_DELTA_MISSING_CHANGE_DATA,
+      "the change feed of %s from version %s to %s cannot be read: changes were not recorded for version %s",
+      delta_table_location (walk->table), start, end, at);
+  base_error_add_param (error, "startVersion", start);
+  base_error_add_param (error, "endVersion", end);
+  base_error_add_param (error, "version", at);
+  base_error_add_param (error, "key", "delta.enableChangeDataFeed");
+  base_error_set_hint (error, "DESCRIBE HISTORY shows since when the feed is on (operation SET TBLPROPERTIES); ALTER "
+                              "TABLE … SET TBLPROPERTIES (delta.enableChangeDataFeed = true) records it from now on");
+  return FALSE;
+}
+
+/* The automatic feed (§5) would begin here: it derives changes from the row ids of every version of the range. */
+static gboolean
+refuse_automatic (const Walk *walk, GError **error)
+{
+  g_autofree char *start = feed_version_text (walk->bounds.start);
+  g_autofree char *end = feed_version_text (walk->bounds.end);
+
+  base_error_set (error, SLUICE_ERROR_DELTA_MISSING_CHANGE_DATA,
+                  "the change feed of %s from version %s to %s was not recorded; its rows are tracked, but a feed "
+                  "derived from row tracking is not supported",
+                  delta_table_location (walk->table), start, end);
+  base_error_add_param (error, "startVersion", start);
+  base_error_add_param (error, "endVersion", end);
+  base_error_add_param (error, "version", start);
+  base_error_add_param (error, "key", "delta.enableChangeDataFeed");
+  base_error_set_hint (error, "ALTER TABLE … SET TBLPROPERTIES (delta.enableChangeDataFeed = true) records the feed "
+                              "from now on; DESCRIBE HISTORY shows since when it is on");
+  return FALSE;
+}
+
+static gboolean
+row_tracking_off (const Walk *walk, guint index, GError **error)
+{
+  g_autofree char *version = feed_version_text (version_at (walk, index));
+
+  if (!delta_metadata_row_tracking (metadata_at (walk, walk->in_force->len - 1)))
+    base_error_set (error, SLUICE_ERROR_DELTA_CHANGELOG_REQUIRES_ROW_TRACKING,
+                    "the automatic change feed of %s needs row tracking, which is off at the end of the range",
+                    delta_table_location (walk->table));
+  else
+    base_error_set (error, SLUICE_ERROR_DELTA_CHANGELOG_ROW_TRACKING_DISABLED_IN_RANGE,
+                    "the automatic change feed of %s needs row tracking, which is off at version %s",
+                    delta_table_location (walk->table), version);
+  base_error_add_param (error, "version", version);
+  return FALSE;
+}
+
+/* Index of the first version without the feed, without row tracking, with neither; n when there is none. */
+typedef struct {
+  guint without_feed;
+  guint without_tracking;
+  guint with_neither;
+} Gaps;
+
+static Gaps
+find_gaps (const Walk *walk)
+{
+  guint n = walk->in_force->len;
+  Gaps gaps = { n, n, n };
+
+  for (guint i = n; i > 0; i--) {
+    gboolean feed = delta_metadata_change_feed (metadata_at (walk, i - 1));
+    gboolean tracking = delta_metadata_row_tracking (metadata_at (walk, i - 1));
+    if (!feed)
+      gaps.without_feed = i - 1;
+    if (!tracking)
+      gaps.without_tracking = i - 1;
+    if (!feed && !tracking)
+      gaps.with_neither = i - 1;
+  }
+  return gaps;
+}
+
+static gboolean
+check_mode (const Walk *walk, GError **error)
+{
+  const char *mode = walk->settings != NULL ? base_settings_get (walk->settings, "engine.cdf.mode") : NULL;
+  guint n = walk->in_force->len;
+  Gaps gaps = find_gaps (walk);
+
+  if (g_strcmp0 (mode, "automatic") == 0)
+    return gaps.without_tracking < n ? row_tracking_off (walk, gaps.without_tracking, error)
+                                     : refuse_automatic (walk, error);
+  if (gaps.without_feed == n)
+    return TRUE;
+  if (g_strcmp0 (mode, "legacy") == 0)
+    return missing_change_data (walk, version_at (walk, gaps.without_feed), error);
+  if (gaps.without_tracking == n)
+    return refuse_automatic (walk, error);
+  (void) missing_change_data (walk, version_at (walk, gaps.with_neither < n ? gaps.with_neither : gaps.without_feed),
+                              error);
+  if (delta_metadata_row_tracking (metadata_at (walk, n - 1)))
+    base_error_add_context (error,
+                            "DELTA_CHANGELOG_ROW_TRACKING_DISABLED_IN_RANGE: row tracking is off at version "
+                            "%" G_GINT64_FORMAT,
+                            version_at (walk, gaps.without_tracking));
+  else
+    base_error_add_context (error,
+                            "DELTA_CHANGELOG_REQUIRES_ROW_TRACKING: row tracking is off at the end of the range");
+  return FALSE;
+}
+
+/* ---- schema (§6) ---- */
+
+/* Which metadata names the columns, and what that choice is called. Borrowed from @walk. */
+static DeltaMetadata *
+choose_schema (const Walk *walk, DeltaVersion *version)
+{
+  DeltaMetadata *latest = delta_snapshot_metadata (walk->bounds.snapshot);
+  DeltaMetadata *start = metadata_at (walk, 0);
+  DeltaMetadata *end = metadata_at (walk, walk->in_force->len - 1);
+  const char *mode = walk->settings != NULL
+                         ? base_settings_get (walk->settings, "spark.databricks.delta.changeDataFeed."
+                                                              "defaultSchemaModeForColumnMappingTable")
+                         : NULL;
+  gboolean is_mapped = delta_metadata_mapping (start) != DELTA_MAPPING_NONE ||
+                       delta_metadata_mapping (end) != DELTA_MAPPING_NONE ||
+                       delta_metadata_mapping (latest) != DELTA_MAPPING_NONE;
+
+  *version = delta_snapshot_version (walk->bounds.snapshot);
+  if (!is_mapped || (mode != NULL && g_ascii_strcasecmp (mode, "endVersion") != 0))
+    return latest;
+  *version = walk->bounds.end;
+  return end;
+}
+
+static gboolean
+incompatible (const Walk *walk, SluiceError code, DeltaMetadata *read, DeltaVersion read_version, DeltaVersion version,
+              GError **error)
+{
+  DeltaVersion first = walk->bounds.start, last = walk->bounds.end;
+  g_autofree char *start = feed_version_text (first);
+  g_autofree char *end = feed_version_text (last);
+  g_autofree char *schema = base_type_ddl (delta_metadata_schema (read));
+  g_autofree char *schema_version = feed_version_text (read_version);
+  g_autofree char *at = feed_version_text (version);
+
+  if (code == SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA)
+    base_error_set (error, code,
+                    "the change feed of %s from version %s to %s cannot be read: the data of version %s does not fit "
+                    "the schema of the read, that of version %s: %s",
+                    delta_table_location (walk->table), start, end, at, schema_version, schema);
+  else
+    base_error_set (error, code,
+                    "the change feed of %s from version %s to %s cannot be read: version %s changed the schema in a "
+                    "way that does not fit the schema of the read, that of version %s: %s",
+                    delta_table_location (walk->table), start, end, at, schema_version, schema);
+  base_error_add_param (error, "start", start);
+  base_error_add_param (error, "end", end);
+  base_error_add_param (error, "readSchema", schema);
+  base_error_add_param (error, "readVersion", schema_version);
+  base_error_add_param (error, "incompatibleVersion", at);
+  if (code == SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA)
+    base_error_set_hint (error, "split the range at the version that changed the schema; DESCRIBE HISTORY shows it");
+  else
+    base_error_set_hint (error,
+                         "read the range in two parts: %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                         ", then %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                         first, version - 1, version, last);
+  return FALSE;
+}
+
+static gboolean
+check_schemas (const Walk *walk, DeltaMetadata *read, DeltaVersion read_version, GError **error)
+{
+  if (walk->settings != NULL &&
+      base_settings_get_bool (walk->settings, "spark.databricks.delta.changeDataFeed."
+                                              "unsafeBatchReadOnIncompatibleSchemaChanges.enabled"))
+    return TRUE;
+  for (guint i = 1; i < walk->commits->len; i++) {
+    DeltaMetadata *own = delta_commit_metadata (commit_at (walk, i));
+    if (own != NULL && !feed_schema_fits (own, read))
+      return incompatible (walk, SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, read, read_version,
+                           version_at (walk, i), error);
+  }
+  if (!feed_schema_fits (metadata_at (walk, 0), read))
+    return incompatible (walk, SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA, read, read_version,
+                         walk->bounds.start, error);
+  return TRUE;
+}
+
+/* ---- timestamps (§7.6) and retention (§8) ---- */
+
+/* In-commit timestamps are in the commits already read; asking the table would read the whole log again. */
+static gboolean
+has_own_timestamps (const Walk *walk)
+{
+  for (guint i = 0; i < walk->commits->len; i++) {
+    DeltaMetadata *metadata = metadata_at (walk, i);
+    gint64 since = delta_metadata_int (metadata, "delta.inCommitTimestampEnablementVersion", 0);
+    if (!delta_metadata_commit_timestamps (metadata) || version_at (walk, i) < since ||
+        delta_commit_in_commit_timestamp_ms (commit_at (walk, i)) < 0)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+set_timestamps (const Walk *walk, GPtrArray *commits, GError **error)
+{
+  g_autoptr (GArray) timestamps = NULL;
+  gboolean own = has_own_timestamps (walk);
+
+  if (commits->len == 0)
+    return TRUE;
+  if (!own) {
+    timestamps = delta_table_timestamps (walk->table, walk->bounds.start, version_at (walk, commits->len - 1), error);
+    if (timestamps == NULL)
+      return FALSE;
+  }
+  for (guint i = 0; i < commits->len; i++) {
+    gint64 ms = own ? delta_commit_in_commit_timestamp_ms (commit_at (walk, i)) : g_array_index (timestamps, gint64, i);
+    ((FeedCommit *) commits->pdata[i])->timestamp_us = ms * 1000;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_retention (const Walk *walk, const FeedCommit *first, GError **error)
+{
+  static const char key[] = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration";
+  DeltaMetadata *latest = delta_snapshot_metadata (walk->bounds.snapshot);
+  gint64 keep_us = delta_metadata_interval_us (latest, "delta.deletedFileRetentionDuration", 7 * G_TIME_SPAN_DAY);
+  g_autofree char *version = NULL;
+
+  if (walk->request->now_us == 0 || walk->settings == NULL || !base_settings_get_bool (walk->settings, key) ||
+      first->timestamp_us >= walk->request->now_us - keep_us)
+    return TRUE;
+  version = feed_version_text (first->version);
+  base_error_set (
+      error, SLUICE_ERROR_DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION,
+      "version %s of %s is older than delta.deletedFileRetentionDuration, so files that its change feed needs "
+      "may be gone",
+      version, delta_table_location (walk->table));
+  base_error_add_param (error, "version", version);
+  base_error_set_hint (error, "start later, or SET %s = false", key);
+  return FALSE;
+}
+
+/* ---- a range of a batch read ---- */
+
+static gboolean
+add_parts (const Walk *walk, FeedRange *range, GError **error)
+{
+  for (guint i = 0; i < walk->commits->len; i++) {
+    FeedCommit *commit = feed_commit_new (commit_at (walk, i), metadata_at (walk, i), walk->request->exclude, error);
+    if (commit == NULL)
+      return FALSE;
+    g_ptr_array_add (range->commits, commit);
+  }
+  return TRUE;
+}
+
+static FeedRange *
+range_of_batch (Walk *walk, GError **error)
+{
+  g_autoptr (FeedRange) range = range_new (walk->table, walk->bounds.snapshot, walk->bounds.start, walk->bounds.end);
+  DeltaMetadata *read = delta_snapshot_metadata (walk->bounds.snapshot);
+  DeltaVersion read_version = delta_snapshot_version (walk->bounds.snapshot);
+
+  if (walk->bounds.end >= walk->bounds.start) {
+    if (!walk_all (walk, error) || !check_mode (walk, error))
+      return NULL;
+    read = choose_schema (walk, &read_version);
+    if (walk->request->metadata != NULL)
+      read = walk->request->metadata;
+    if (!check_schemas (walk, read, read_version, error) || !add_parts (walk, range, error) ||
+        !set_timestamps (walk, range->commits, error) || !check_retention (walk, range->commits->pdata[0], error))
+      return NULL;
+  }
+  range->metadata = delta_metadata_ref (read);
+  range->schema = feed_schema_new (delta_metadata_schema (read), error);
+  return range->schema != NULL ? g_steal_pointer (&range) : NULL;
+}
+
+/* ---- a range of a stream: as far as it can be read and the limits admit ---- */
+
+static gboolean
+refuse_reset (const Walk *walk, DeltaCommit *commit, GError **error)
+{
+  const json_t *info = delta_commit_info (commit);
+
+  if (info == NULL || g_strcmp0 (base_json_string (info, "operation"), "FULL REFRESH") != 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE,
+                  "the table %s was reset by a full refresh in version %" G_GINT64_FORMAT,
+                  delta_table_location (walk->table), delta_commit_version (commit));
+  base_error_set_hint (error, "what was read before is no longer there; a full refresh of the target reads the source "
+                              "from its beginning");
+  return FALSE;
+}
+
+static gboolean
+check_stream_schema (const Walk *walk, DeltaVersion version, DeltaMetadata *metadata, GError **error)
+{
+  g_autofree char *text = NULL;
+
+  if (walk->request->metadata == NULL || feed_schema_fits (metadata, walk->request->metadata))
+    return TRUE;
+  text = feed_version_text (version);
+  base_error_set (
+      error, SLUICE_ERROR_DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE,
+      "the schema of %s at version %s does not fit the one that the stream reads with: a column was renamed, "
+      "dropped or changed its type",
+      delta_table_location (walk->table), text);
+  base_error_add_param (error, "version", text);
+  base_error_set_hint (error, "a full refresh of the target reads the source from its beginning");
+  return FALSE;
+}
+
+/* Reads one commit into the walk and the range, or says why that cannot be. */
+static FeedCommit *
+take_commit (Walk *walk, DeltaVersion version, GError **error)
+{
+  g_autoptr (DeltaCommit) commit = read_commit (walk, version, error);
+  g_autoptr (DeltaMetadata) metadata = NULL;
+  g_autoptr (FeedCommit) taken = NULL;
+
+  if (commit == NULL || !refuse_reset (walk, commit, error))
+    return NULL;
+  g_ptr_array_add (walk->commits, delta_commit_ref (commit));
+  if (delta_commit_metadata (commit) != NULL)
+    metadata = delta_metadata_ref (delta_commit_metadata (commit));
+  else if (walk->in_force->len > 0)
+    metadata = delta_metadata_ref (metadata_at (walk, walk->in_force->len - 1));
+  else
+    metadata = metadata_at_start (walk, FALSE, error);
+  if (metadata == NULL)
+    return NULL;
+  g_ptr_array_add (walk->in_force, delta_metadata_ref (metadata));
+  if (!check_mode (walk, error) || !check_stream_schema (walk, version, metadata, error))
+    return NULL;
+  return feed_commit_new (commit, metadata, walk->request->exclude, error);
+}
+
+static gint64
+n_files_of (const FeedFacts *facts)
+{
+  return (gint64) facts->n_cdc + facts->n_adds + facts->n_removes;
+}
+
+/* Whether the commit must wait for the next batch: something was taken and it does not fit any more. */
+static gboolean
+exceeds (const FeedRequest *request, const FeedFacts *taken, const FeedFacts *next)
+{
+  if (n_files_of (taken) == 0 || n_files_of (next) == 0)
+    return FALSE;
+  return (request->max_files > 0 && n_files_of (taken) + n_files_of (next) > request->max_files) ||
+         (request->max_bytes > 0 && taken->bytes >= request->max_bytes);
+}
+
+static FeedRange *
+range_of_stream (Walk *walk, GError **error)
+{
+  g_autoptr (FeedRange) range =
+      range_new (walk->table, walk->bounds.snapshot, walk->bounds.start, walk->bounds.start - 1);
+  DeltaMetadata *read =
+      walk->request->metadata != NULL ? walk->request->metadata : delta_snapshot_metadata (walk->bounds.snapshot);
+
+  for (DeltaVersion version = walk->bounds.start; version <= walk->bounds.end; version++) {
+    g_autoptr (GError) failure = NULL;
+    g_autoptr (FeedCommit) commit = take_commit (walk, version, &failure);
+    FeedFacts taken = feed_range_facts (range);
+    if (commit == NULL && range->commits->len == 0) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
+    if (commit == NULL || exceeds (walk->request, &taken, &commit->facts)) {
+      g_ptr_array_set_size (walk->commits, (int) range->commits->len);
+      g_ptr_array_set_size (walk->in_force, (int) range->commits->len);
+      break;
+    }
+    g_ptr_array_add (range->commits, g_steal_pointer (&commit));
+    range->end = version;
+  }
+  if (!set_timestamps (walk, range->commits, error))
+    return NULL;
+  range->metadata = delta_metadata_ref (read);
+  range->schema = feed_schema_new (delta_metadata_schema (read), error);
+  return range->schema != NULL ? g_steal_pointer (&range) : NULL;
+}
+
+FeedRange *
+feed_range_new (DeltaTable *table, const FeedRequest *request, BaseSettings *settings, BaseCancel *cancel,
+                GError **error)
+{
+  g_auto (Walk) walk = { .table = table, .request = request, .settings = settings, .cancel = cancel };
+  FeedRange *range = NULL;
+
+  walk.commits = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_commit_unref);
+  walk.in_force = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_metadata_unref);
+  if (feed_bounds_find (table, request, settings, cancel, &walk.bounds, error))
+    range = request->streaming ? range_of_stream (&walk, error) : range_of_batch (&walk, error);
+  return range;
+}
+
+FeedRange *
+feed_range_new_initial (DeltaSnapshot *snapshot, DeltaFile *const *files, guint n_files, DeltaMetadata *metadata,
+                        GError **error)
+{
+  DeltaTable *table = delta_snapshot_table (snapshot);
+  DeltaVersion version = delta_snapshot_version (snapshot);
+  g_autoptr (FeedRange) range = range_new (table, snapshot, version, version);
+  gint64 timestamp_ms = delta_snapshot_timestamp_ms (snapshot);
+  FeedCommit *commit;
+
+  if (timestamp_ms < 0 && !delta_table_timestamp_of (table, version, &timestamp_ms, error))
+    return NULL;
+  commit = feed_commit_new_empty (version, timestamp_ms * 1000);
+  g_ptr_array_add (range->commits, commit);
+  for (guint i = 0; i < n_files; i++)
+    feed_commit_add (commit, FEED_PART_INSERT, files[i]);
+  range->metadata = delta_metadata_ref (metadata != NULL ? metadata : delta_snapshot_metadata (snapshot));
+  range->schema = feed_schema_new (delta_metadata_schema (range->metadata), error);
+  return range->schema != NULL ? g_steal_pointer (&range) : NULL;
+}

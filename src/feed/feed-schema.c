@@ -1,0 +1,91 @@
+/* Schemas of a feed, and which data fits which (cdf.md §1.2, §2.11, §6.3). */
+#include "base-error.h"
+#include "base-text.h"
+#include "feed-private.h"
+
+#include <string.h>
+
+static const char *const reserved[] = { FEED_CHANGE_TYPE, FEED_COMMIT_VERSION, FEED_COMMIT_TIMESTAMP };
+
+static gboolean
+check_reserved (const BaseType *schema, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const char *name = base_type_field (schema, i)->name;
+    for (guint j = 0; j < G_N_ELEMENTS (reserved); j++)
+      if (base_text_equal_ignore_case (name, reserved[j]))
+        g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", name);
+  }
+  if (names->len == 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS,
+                  "the table has columns whose names its change feed uses: %s", names->str);
+  base_error_add_param (error, "columnList", names->str);
+  base_error_set_hint (error, "rename or drop these columns to read the table's changes");
+  return FALSE;
+}
+
+BaseType *
+feed_schema_new (const BaseType *schema, GError **error)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  g_autoptr (BaseType) text = base_type_simple (BASE_TYPE_STRING);
+  g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_LONG);
+  g_autoptr (BaseType) instant = base_type_simple (BASE_TYPE_TIMESTAMP);
+
+  if (!check_reserved (schema, error))
+    return NULL;
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const BaseField *field = base_type_field (schema, i);
+    /* A column added later is NULL in older rows, whatever it says today. */
+    base_struct_builder_add (builder, field->name, field->type, TRUE, field->metadata);
+  }
+  base_struct_builder_add (builder, FEED_CHANGE_TYPE, text, FALSE, NULL);
+  base_struct_builder_add (builder, FEED_COMMIT_VERSION, number, FALSE, NULL);
+  base_struct_builder_add (builder, FEED_COMMIT_TIMESTAMP, instant, FALSE, NULL);
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
+static gboolean
+type_fits (const BaseType *data, DeltaMapping data_mapping, const BaseType *read, DeltaMapping read_mapping)
+{
+  if (base_type_kind (data) != base_type_kind (read))
+    return FALSE;
+  switch (base_type_kind (data)) {
+  case BASE_TYPE_ARRAY:
+    return (base_type_contains_null (read) || !base_type_contains_null (data)) &&
+           type_fits (base_type_element (data), data_mapping, base_type_element (read), read_mapping);
+  case BASE_TYPE_MAP:
+    return (base_type_contains_null (read) || !base_type_contains_null (data)) &&
+           type_fits (base_type_key (data), data_mapping, base_type_key (read), read_mapping) &&
+           type_fits (base_type_value (data), data_mapping, base_type_value (read), read_mapping);
+  case BASE_TYPE_STRUCT:
+    break;
+  default:
+    return base_type_equal (data, read, BASE_TYPE_EQUAL_EXACT);
+  }
+  for (guint i = 0; i < base_type_n_fields (data); i++) {
+    const BaseField *field = base_type_field (data, i);
+    int at = base_type_field_index (read, field->name, FALSE);
+    const BaseField *target = at >= 0 ? base_type_field (read, (guint) at) : NULL;
+    if (target == NULL || (field->nullable && !target->nullable) ||
+        strcmp (delta_field_physical_name (field, data_mapping), delta_field_physical_name (target, read_mapping)) !=
+            0 ||
+        !type_fits (field->type, data_mapping, target->type, read_mapping))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+feed_schema_fits (DeltaMetadata *data, DeltaMetadata *read)
+{
+  if (data == read)
+    return TRUE;
+  /* A file written under other partition columns holds in itself what the log should say, or the other way round. */
+  return g_strv_equal (delta_metadata_partition_columns (data), delta_metadata_partition_columns (read)) &&
+         type_fits (delta_metadata_schema (data), delta_metadata_mapping (data), delta_metadata_schema (read),
+                    delta_metadata_mapping (read));
+}
