@@ -293,6 +293,11 @@ parse_word_type (SqlParser *parser, guint start, SqlWord word, SqlType *type)
     return parse_map (parser, type);
   if (word == SQL_WORD_STRUCT)
     return parse_struct (parser, type);
+  /* `a b c` is no type that is missing but no list of fields at all. */
+  if (sql_parser_kind (parser, 0) == SQL_TOKEN_WORD && sql_parser_word (parser, 0) == SQL_WORD_OTHER) {
+    sql_parser_fail (parser, ", or the end of the data type");
+    return FALSE;
+  }
   SqlPosition position = sql_parser_span (parser, start);
   if (word == SQL_WORD_TIME)
     sql_parser_fail_at (parser, &position, SLUICE_ERROR_UNSUPPORTED_TIME_TYPE, "the data type TIME is not supported");
