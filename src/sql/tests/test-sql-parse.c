@@ -181,7 +181,8 @@ test_errors_stand_where_they_are (void)
     guint column = 0;
     SqlParseOptions options = { .file = "x.sql" };
     g_assert_null (sql_parse_statement (arena, cases[i].text, -1, &options, &error));
-    g_test_message ("%s: %s", cases[i].text, error->message);
+    g_autofree char *shown = g_strescape (cases[i].text, NULL);
+    g_test_message ("%s", shown);
     g_assert_cmpstr (base_error_condition (error), ==, cases[i].condition);
     g_assert_true (base_error_position (error, &file, &line, &column, &source_line));
     g_assert_cmpstr (file, ==, "x.sql");
@@ -254,7 +255,8 @@ test_split (void)
     g_autoptr (GArray) pieces = NULL;
     gboolean complete;
     sql_split (cases[i].text, -1, &pieces, &complete);
-    g_test_message ("%s", cases[i].text);
+    g_autofree char *shown = g_strescape (cases[i].text, NULL);
+    g_test_message ("%s", shown);
     g_assert_cmpuint (pieces->len, ==, cases[i].n);
     g_assert_cmpint (complete, ==, cases[i].complete);
   }
