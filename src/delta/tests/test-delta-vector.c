@@ -242,6 +242,10 @@ test_refuses_malformed_data (void)
     { "parts that are not there", "\xd1\xd3\x39\x64\x02\0\0\0\0\0\0\0", 12 },
     { "a count beyond all bounds", "\xd1\xd3\x39\x64\xff\xff\xff\xff\xff\xff\xff\x7f", 12 },
     { "a key with the top bit", "\xd1\xd3\x39\x64\x01\0\0\0\0\0\0\0\0\0\0\x80\x3a\x30\0\0\0\0\0\0", 24 },
+    { "an array out of order",
+      "\xd1\xd3\x39\x64\x01\0\0\0\0\0\0\0\0\0\0\0\x3a\x30\0\0\x01\0\0\0\0\0\x01\0\x10\0\0\0\x05\0\x04\0", 36 },
+    { "runs that overlap",
+      "\xd1\xd3\x39\x64\x01\0\0\0\0\0\0\0\0\0\0\0\x3b\x30\0\0\x01\0\0\x09\0\x02\0\0\0\x08\0\x04\0\x03\0", 35 },
     { "a bitmap cut off", "\xd1\xd3\x39\x64\x01\0\0\0\0\0\0\0\0\0\0\0\x3a\x30\0\0\x01\0\0\0", 24 },
     { "a bitmap with a wrong cookie", "\xd1\xd3\x39\x64\x01\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x01\0\0\0", 24 },
   };
