@@ -9,6 +9,8 @@
 static const CatalogFunction function_rows[] = {
   { "cloud_files", catalog_cloud_files_bind, NULL },
   { "read_files", catalog_read_files_bind, NULL },
+  { "table_changes", catalog_table_changes_bind, NULL },
+  { "table_changes_by_path", catalog_table_changes_by_path_bind, NULL },
 };
 
 gboolean

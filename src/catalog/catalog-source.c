@@ -99,9 +99,9 @@ constant_of (const RelationLiteral *literal, DeltaConstant *constant)
   return FALSE;
 }
 
-/* @predicates, @constants: room for one per skip. Returns: how many were understood; the others only skip nothing. */
-static guint
-predicates_of (const RelationScan *scan, guint n_columns, DeltaPredicate *predicates, DeltaConstant *constants)
+guint
+catalog_delta_predicates (const RelationScan *scan, guint n_columns, DeltaPredicate *predicates,
+                          DeltaConstant *constants)
 {
   static const DeltaPredicateOp ops[] = {
     [RELATION_SKIP_EQUAL] = DELTA_PREDICATE_EQ,
@@ -159,7 +159,7 @@ delta_source_scan (RelationSource *base, const RelationScan *scan, RelationText 
     else
       columns[request.n_columns++] = (DeltaScanColumn){ scan->columns[i], scan->names[i] };
   }
-  request.n_predicates = predicates_of (scan, n_columns, predicates, constants);
+  request.n_predicates = catalog_delta_predicates (scan, n_columns, predicates, constants);
   if (wants_metadata) {
     request.path_name = PATH_NAME;
     request.size_name = SIZE_NAME;
