@@ -7,6 +7,7 @@
 
 #include "base-type.h"
 #include "relation-literal.h"
+#include "sql-tree.h"
 
 #include <glib.h>
 
@@ -72,9 +73,8 @@ struct RelationExpr {
   gboolean nullable;
   gboolean foldable; /* no column, no subquery, no lambda variable from outside, deterministic */
   gboolean deterministic;
-  const char *display; /* Spark's text of it (toPrettySQL), for names of columns and for errors */
-  guint line;          /* position in the text, 0 = made by the binder */
-  guint column;
+  const char *display;         /* Spark's text of it (toPrettySQL), for names of columns and for errors */
+  const SqlPosition *position; /* (nullable): in the text; NULL = made by the binder. Valid only while binding */
   RelationExpr **args;
   guint n_args;
   /* by kind */
@@ -114,7 +114,9 @@ RelationExpr *relation_expr_new_cast (RelationBinder *binder, RelationExpr *expr
 /* Binds a call of a function row by name, as if the user had written it. */
 RelationExpr *relation_expr_new_call (RelationBinder *binder, const char *name, RelationExpr *const *args, guint n_args,
                                       GError **error);
-/* The value of a foldable expression (runs it on the engine unless it is a literal). @type: (nullable): cast first.
+/* The statement's clock as a TIMESTAMP: @display such as "current_timestamp()". */
+RelationExpr *relation_expr_new_now (RelationBinder *binder, const char *display);
+/* The value of a foldable expression (runs it on the engine unless it is a literal). Nested values cannot be folded.
  * Returns: (transfer none), lives as long as the plan. */
 const RelationLiteral *relation_expr_fold (RelationBinder *binder, const RelationExpr *expr, GError **error);
 /* Session time zone, for folding. */

@@ -78,8 +78,8 @@ struct RelationCall {
   const char *name;    /* as the user called it, lower case */
   RelationExpr **args; /* (element owned by the arena) may be replaced in place or by a new array */
   guint n_args;
-  guint line;
-  guint column;
+  const char **arg_names;      /* (nullable): names of `name => value` arguments, by number, each (nullable) */
+  const SqlPosition *position; /* (nullable) */
   gboolean distinct;
   gboolean ignore_nulls;
   gboolean is_window;  /* has OVER */
@@ -122,6 +122,9 @@ gboolean relation_printer_aggregate (RelationPrinter *printer, const RelationExp
 /* Expands a template over @call. */
 gboolean relation_printer_template (RelationPrinter *printer, const RelationExpr *call, const char *text, GString *out,
                                     GError **error);
+/* The name of a kernel whose result type depends on the call (duck_engine_kernel_instance). Borrowed; NULL on error. */
+const char *relation_printer_kernel (RelationPrinter *printer, const char *kernel, const BaseType *result,
+                                     GError **error);
 const char *relation_printer_zone (RelationPrinter *printer); /* session time zone */
 gint64 relation_printer_now_us (RelationPrinter *printer);
 void relation_printer_type (RelationPrinter *printer, const BaseType *type, GString *out); /* duck_type_text */

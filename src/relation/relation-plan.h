@@ -140,7 +140,7 @@ RelationPlan *relation_plan_union (RelationPlan *a, RelationPlan *b, gboolean by
 typedef enum {
   RELATION_EXPECT_KEEP,
   RELATION_EXPECT_DROP,
-  RELATION_EXPECT_FAIL, /* the first violating row aborts the query: EXPECTATION_VIOLATION with the row as JSON */
+  RELATION_EXPECT_FAIL, /* the first violating row aborts the query: EXPECTATION_FAILED with the row as JSON */
 } RelationExpectAction;
 
 typedef struct {
@@ -171,7 +171,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RelationCounts, relation_counts_unref)
 /* ---- Expressions alone ---- */
 
 /* The value of an expression without columns: arguments, options, LIMIT, TIMESTAMP AS OF. @type: (nullable): cast to it first.
- * Errors: the binder's; INVALID_ARGUMENT_NOT_CONSTANT when it needs rows. Returns: (transfer full). */
+ * Errors: the binder's; ARGUMENT_NOT_CONSTANT when it needs rows. Returns: (transfer full). */
 RelationLiteral *relation_eval_constant (const SqlExpr *expr, const BaseType *type, const RelationContext *context,
                                          GError **error);
 /* The names of the columns of @schema (struct) that @expr reads, top level, each once, in schema order; indexes.
