@@ -1,0 +1,660 @@
+/* The graph of a pipeline: see pipeline-graph.h. */
+#include "pipeline-graph.h"
+
+#include "base-error.h"
+#include "base-text.h"
+#include "catalog-session.h"
+#include "delta-snapshot.h"
+#include "pipeline-autocdc.h"
+#include "sql-print.h"
+#include "sql-walk.h"
+#include "stream-progress.h"
+#include "write-schema.h"
+
+#include <string.h>
+
+typedef enum { NEW, OPEN, DONE } Colour;
+
+/* What the graph knows of one dataset. */
+typedef struct {
+  GPtrArray *inputs; /* of PipelineDataset, each once */
+  BaseType *schema;  /* (nullable) */
+  gboolean failed;   /* itself, or something above it */
+  Colour colour;
+} Node;
+
+struct PipelineGraph {
+  PipelineBindingOptions options;
+  const PipelineProject *project;
+  Store *storage; /* (nullable) */
+  const char *pipeline_id;
+  GPtrArray *problems;
+  Node *nodes;            /* by dataset index */
+  BaseType **schemas;     /* by dataset index: borrowed from nodes, for bindings */
+  GPtrArray *order;       /* of PipelineDataset */
+  GPtrArray *flow_inputs; /* of GPtrArray of char *, by flow index, NULL-terminated */
+};
+
+const char *
+pipeline_dataset_kind_text (PipelineDatasetKind kind)
+{
+  static const char *const texts[] = { "streaming table", "materialized view", "temporary view", "view" };
+
+  return texts[kind];
+}
+
+/* ---- problems ---- */
+
+static void
+add_problem (PipelineGraph *graph, const PipelinePlace *place, const SqlPosition *position, GError *problem)
+{
+  if (position != NULL)
+    sql_position_add_to_error (position, &problem);
+  base_error_set_position (&problem, place->file, 0, 0, NULL);
+  g_ptr_array_add (graph->problems, problem);
+}
+
+static void
+add_flow_problem (PipelineGraph *graph, const PipelineFlow *flow, GError *problem)
+{
+  base_error_add_context (&problem, "analysing the flow `%s`", flow->name);
+  add_problem (graph, &flow->place, &flow->position, problem);
+}
+
+/* ---- edges ---- */
+
+typedef struct {
+  PipelineGraph *graph;
+  Node *node;
+  const PipelinePlace *place;
+  GPtrArray *names; /* (nullable): of char *: every input by name */
+} Collect;
+
+static void
+add_edge (Node *node, PipelineDataset *input)
+{
+  if (!g_ptr_array_find (node->inputs, input, NULL))
+    g_ptr_array_add (node->inputs, input);
+}
+
+static void
+collect_reference (const SqlRelation *relation, gpointer data)
+{
+  Collect *collect = data;
+
+  if (relation->kind != SQL_RELATION_TABLE) {
+    if (collect->names != NULL)
+      g_ptr_array_add (collect->names, sql_print_relation (relation));
+    return;
+  }
+  const SqlName *name = &relation->u.table.name;
+  const char *parts[4] = { NULL };
+  for (guint i = 0; i < name->n && i < 4; i++)
+    parts[i] = name->parts[i].text;
+  PipelineDataset *input =
+      name->n <= 3 ? pipeline_project_find (collect->graph->project, parts, name->n, collect->place->schema) : NULL;
+  if (input != NULL)
+    add_edge (collect->node, input);
+  if (collect->names != NULL)
+    g_ptr_array_add (collect->names, input != NULL ? g_strdup (input->label) : sql_name_text (name));
+}
+
+static void
+collect_edges (PipelineGraph *graph)
+{
+  for (guint i = 0; i < pipeline_project_n_datasets (graph->project); i++) {
+    PipelineDataset *dataset = pipeline_project_dataset (graph->project, i);
+    Collect collect = { graph, &graph->nodes[i], &dataset->place, NULL };
+    if (pipeline_dataset_view_query (dataset) != NULL)
+      sql_query_each_reference (pipeline_dataset_view_query (dataset), collect_reference, &collect);
+  }
+  for (guint i = 0; i < pipeline_project_n_flows (graph->project); i++) {
+    PipelineFlow *flow = pipeline_project_flow (graph->project, i);
+    GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+    g_ptr_array_add (graph->flow_inputs, names);
+    if (flow->target != NULL) {
+      Collect collect = { graph, &graph->nodes[flow->target->index], &flow->place, names };
+      if (flow->query != NULL)
+        sql_query_each_reference (flow->query, collect_reference, &collect);
+      if (flow->autocdc != NULL && flow->autocdc->source != NULL)
+        collect_reference (flow->autocdc->source, &collect);
+    }
+    g_ptr_array_add (names, NULL);
+  }
+}
+
+/* ---- order ---- */
+
+/* Depth first; an open node met again closes a circle. The stack of datasets is as deep as the longest chain. */
+static void
+visit (PipelineGraph *graph, PipelineDataset *dataset)
+{
+  Node *node = &graph->nodes[dataset->index];
+
+  node->colour = OPEN;
+  for (guint i = 0; i < node->inputs->len; i++) {
+    PipelineDataset *input = g_ptr_array_index (node->inputs, i);
+    Node *below = &graph->nodes[input->index];
+    if (below->colour == NEW)
+      visit (graph, input);
+    if (below->colour == OPEN) {
+      GError *error = NULL;
+      base_error_set (&error, SLUICE_ERROR_CIRCULAR_DEPENDENCY,
+                      "The datasets `%s` and `%s` depend on each other in a circle", dataset->label, input->label);
+      add_problem (graph, &dataset->place, &dataset->position, error);
+      node->failed = TRUE;
+    }
+    node->failed = node->failed || below->failed;
+  }
+  node->colour = DONE;
+  g_ptr_array_add (graph->order, dataset);
+}
+
+/* ---- analysis ---- */
+
+/* The table as it is now; NULL when there is none. */
+static gboolean
+find_existing (PipelineGraph *graph, const PipelineDataset *dataset, DeltaSnapshot **snapshot, CatalogEntry **entry,
+               GError **error)
+{
+  const char *parts[] = { dataset->schema, dataset->name, NULL };
+  g_auto (CatalogReference) reference = { 0 };
+
+  *snapshot = NULL;
+  *entry = NULL;
+  if (!catalog_session_resolve (graph->options.catalog, parts, 2, &reference, error))
+    return FALSE;
+  if (reference.entry == NULL)
+    return TRUE;
+  *entry = catalog_entry_ref (reference.entry);
+  if (reference.kind != CATALOG_REFERENCE_TABLE)
+    return TRUE;
+  *snapshot = catalog_session_snapshot (graph->options.catalog, &reference, -1, RELATION_NO_TIME, error);
+  if (*snapshot == NULL)
+    g_clear_pointer (entry, catalog_entry_unref);
+  return *snapshot != NULL;
+}
+
+static gboolean
+check_owner (PipelineGraph *graph, const PipelineDataset *dataset, const CatalogEntry *entry, GError **error)
+{
+  static const CatalogKind kinds[] = { [PIPELINE_STREAMING_TABLE] = CATALOG_KIND_STREAMING_TABLE,
+                                       [PIPELINE_MATERIALIZED_VIEW] = CATALOG_KIND_MATERIALIZED_VIEW,
+                                       [PIPELINE_TEMPORARY_VIEW] = CATALOG_KIND_VIEW,
+                                       [PIPELINE_VIEW] = CATALOG_KIND_VIEW };
+
+  if (entry == NULL)
+    return TRUE;
+  if (entry->owner_pipeline == NULL) {
+    base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_EXISTS, "`%s` exists and belongs to no pipeline", dataset->label);
+    base_error_set_hint (error, "drop it, or give the dataset another name");
+    return FALSE;
+  }
+  if (graph->pipeline_id == NULL || strcmp (entry->owner_pipeline, graph->pipeline_id) != 0)
+    return base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_MANAGED_BY_OTHER_PIPELINE,
+                           "`%s` is managed by the pipeline %s", dataset->label, entry->owner_pipeline);
+  if (entry->kind == kinds[dataset->kind])
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_EXISTS, "`%s` was a %s before; its kind cannot change",
+                  dataset->label, catalog_kind_text (entry->kind, entry->is_managed));
+  base_error_set_hint (error, "drop the table, then run the pipeline again");
+  return FALSE;
+}
+
+BaseType *
+pipeline_dataset_declared_schema (const PipelineDataset *dataset)
+{
+  if (dataset->table == NULL || dataset->table->columns.n == 0)
+    return NULL;
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  for (guint i = 0; i < dataset->table->columns.n; i++) {
+    const SqlColumn *column = &dataset->table->columns.items[i];
+    g_autoptr (json_t) metadata = json_object ();
+    if (column->type == NULL)
+      return NULL;
+    if (column->comment != NULL)
+      json_object_set_new (metadata, "comment", json_string (column->comment));
+    base_struct_builder_add (builder, column->name.parts[0].text, column->type->base, !column->not_null, metadata);
+  }
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
+/* A declared schema and an inferred one have the same columns; the declaration's order and nullability stay. */
+static gboolean
+check_declared (const BaseType *declared, const BaseType *inferred, GError **error)
+{
+  for (guint i = 0; i < base_type_n_fields (inferred); i++) {
+    const BaseField *field = base_type_field (inferred, i);
+    int at = base_type_field_index (declared, field->name, TRUE);
+    if (at < 0)
+      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                             "The query gives the column `%s`, which the declared schema lacks", field->name);
+    const BaseField *own = base_type_field (declared, (guint) at);
+    if (base_type_equal (own->type, field->type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY | BASE_TYPE_EQUAL_IGNORE_CASE))
+      continue;
+    g_autofree char *own_text = base_type_text (own->type);
+    g_autofree char *field_text = base_type_text (field->type);
+    return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                           "The column `%s` is declared %s, the query gives %s", field->name, own_text, field_text);
+  }
+  for (guint i = 0; i < base_type_n_fields (declared); i++)
+    if (base_type_field_index (inferred, base_type_field (declared, i)->name, TRUE) == -1)
+      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                             "The column `%s` is declared, but the query does not give it",
+                             base_type_field (declared, i)->name);
+  return TRUE;
+}
+
+static gboolean
+check_names (const BaseType *schema, GError **error)
+{
+  for (guint i = 0; i < base_type_n_fields (schema); i++)
+    for (guint j = 0; j < i; j++)
+      if (base_text_equal_ignore_case (base_type_field (schema, i)->name, base_type_field (schema, j)->name))
+        return base_error_set (error, SLUICE_ERROR_COLUMN_ALREADY_EXISTS, "The query gives two columns `%s`",
+                               base_type_field (schema, i)->name);
+  return TRUE;
+}
+
+/* Flows into one table must agree on the type of each column. */
+static BaseType *
+join_schemas (BaseType *sofar, BaseType *added, const PipelineDataset *target, GError **error)
+{
+  for (guint i = 0; i < base_type_n_fields (added); i++) {
+    const BaseField *field = base_type_field (added, i);
+    int at = base_type_field_index (sofar, field->name, TRUE);
+    if (at < 0 ||
+        base_type_equal (base_type_field (sofar, (guint) at)->type, field->type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
+      continue;
+    base_error_set (error, SLUICE_ERROR_UNABLE_TO_INFER_PIPELINE_TABLE_SCHEMA,
+                    "The flows into `%s` give the column `%s` different types", target->label, field->name);
+    return NULL;
+  }
+  return write_schema_merge (sofar, added);
+}
+
+/* The progress of a flow, for the schemas of its file sources; NULL when it never ran. */
+static gboolean
+open_progress (PipelineGraph *graph, const PipelineFlow *flow, StreamProgress **progress, GError **error)
+{
+  *progress = NULL;
+  if (graph->storage == NULL)
+    return TRUE;
+  *progress = stream_progress_open (graph->storage, flow->name, STREAM_PROGRESS_READ_ONLY, NULL, NULL, error);
+  return *progress != NULL;
+}
+
+static gboolean
+check_query_type (const PipelineFlow *flow, RelationPlan *plan, GError **error)
+{
+  gboolean is_streaming = relation_plan_is_streaming (plan);
+
+  if (flow->kind == PIPELINE_FLOW_COMPLETE)
+    return !is_streaming ||
+           base_error_set (error, SLUICE_ERROR_INVALID_FLOW_QUERY_TYPE_STREAMING_RELATION_FOR_MATERIALIZED_VIEW,
+                           "The materialized view `%s` is written by a streaming query; leave STREAM out, or make it a "
+                           "streaming table",
+                           flow->target->label);
+  if (!is_streaming)
+    return base_error_set (error, SLUICE_ERROR_INVALID_FLOW_QUERY_TYPE_BATCH_RELATION_FOR_STREAMING_TABLE,
+                           "The streaming table `%s` is written by a batch query; read a source with STREAM, or make "
+                           "it a materialized view",
+                           flow->target->label);
+  return relation_plan_check_append (plan, error);
+}
+
+static BaseType *
+analyse_autocdc (const PipelineFlow *flow, PipelineBinding *binding, DeltaSnapshot *existing, GError **error)
+{
+  g_auto (PipelineAutoCdc) clauses = { 0 };
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (flow->target);
+
+  pipeline_autocdc_init (&clauses, flow);
+  if (!autocdc_flow_check (&clauses.flow, error))
+    return NULL;
+  g_autoptr (RelationPlan) source = pipeline_binding_source (binding, flow->autocdc->source, &flow->place, error);
+  if (source == NULL || !relation_plan_check_append (source, error))
+    return NULL;
+  g_autoptr (RelationPlan) judged = pipeline_binding_expect (binding, flow->target, source, error);
+  if (judged == NULL)
+    return NULL;
+  g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&clauses.flow, judged, existing, declared,
+                                                   pipeline_binding_context (binding, &flow->place), error);
+  return plan != NULL ? base_type_ref (autocdc_plan_target_schema (plan)) : NULL;
+}
+
+static BaseType *
+analyse_query (const PipelineFlow *flow, PipelineBinding *binding, GError **error)
+{
+  g_autoptr (RelationPlan) plan = pipeline_binding_query (binding, flow->query, &flow->place, error);
+
+  if (plan == NULL || !check_query_type (flow, plan, error) || !check_names (relation_plan_schema (plan), error))
+    return NULL;
+  g_autoptr (RelationPlan) judged = pipeline_binding_expect (binding, flow->target, plan, error);
+  return judged != NULL ? base_type_ref (relation_plan_schema (judged)) : NULL;
+}
+
+static BaseType *
+analyse_flow (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *existing, GError **error)
+{
+  PipelineBindingOptions options = graph->options;
+  g_autoptr (StreamProgress) progress = NULL;
+
+  if (!open_progress (graph, flow, &progress, error))
+    return NULL;
+  options.schemas = graph->schemas;
+  options.progress = progress;
+  g_autoptr (PipelineBinding) binding = pipeline_binding_new (&options);
+  return flow->kind == PIPELINE_FLOW_AUTOCDC ? analyse_autocdc (flow, binding, existing, error)
+                                             : analyse_query (flow, binding, error);
+}
+
+/* Schema of a stored dataset from its flows, its declaration, and what exists. */
+static BaseType *
+settle_schema (const PipelineDataset *dataset, BaseType *inferred, DeltaSnapshot *existing, gboolean is_autocdc,
+               GError **error)
+{
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (dataset);
+
+  if (is_autocdc)
+    return base_type_ref (inferred); /* declaration and table were looked at by autocdc_plan_new() */
+  if (declared != NULL)
+    return check_declared (declared, inferred, error) ? base_type_ref (declared) : NULL;
+  if (existing != NULL && dataset->kind == PIPELINE_STREAMING_TABLE)
+    return write_schema_merge (delta_snapshot_schema (existing), inferred);
+  return base_type_ref (inferred);
+}
+
+static void
+analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
+{
+  Node *node = &graph->nodes[dataset->index];
+  g_autoptr (DeltaSnapshot) existing = NULL;
+  g_autoptr (CatalogEntry) entry = NULL;
+  g_autoptr (BaseType) joined = NULL;
+  gboolean is_autocdc = FALSE;
+  GError *error = NULL;
+
+  if (!find_existing (graph, dataset, &existing, &entry, &error) || !check_owner (graph, dataset, entry, &error)) {
+    add_problem (graph, &dataset->place, &dataset->position, error);
+    node->failed = TRUE;
+    return;
+  }
+  for (guint i = 0; i < dataset->flows->len; i++) {
+    const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
+    g_autoptr (BaseType) schema = analyse_flow (graph, flow, existing, &error);
+    if (schema != NULL && joined != NULL) {
+      BaseType *both = join_schemas (joined, schema, dataset, &error);
+      base_type_unref (schema);
+      schema = both;
+    }
+    if (schema == NULL) {
+      add_flow_problem (graph, flow, g_steal_pointer (&error));
+      node->failed = TRUE;
+      continue;
+    }
+    g_clear_pointer (&joined, base_type_unref);
+    joined = g_steal_pointer (&schema);
+    is_autocdc = is_autocdc || flow->kind == PIPELINE_FLOW_AUTOCDC;
+  }
+  if (joined == NULL || node->failed) {
+    node->failed = TRUE;
+    return;
+  }
+  if (is_autocdc && dataset->flows->len > 1) {
+    base_error_set (&error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "Several AUTO CDC flows into `%s` are not supported",
+                    dataset->label);
+    add_problem (graph, &dataset->place, &dataset->position, error);
+    node->failed = TRUE;
+    return;
+  }
+  node->schema = settle_schema (dataset, joined, existing, is_autocdc, &error);
+  if (node->schema == NULL) {
+    add_problem (graph, &dataset->place, &dataset->position, error);
+    node->failed = TRUE;
+  }
+}
+
+static void
+analyse_view (PipelineGraph *graph, PipelineDataset *dataset)
+{
+  Node *node = &graph->nodes[dataset->index];
+  PipelineBindingOptions options = graph->options;
+  g_autoptr (DeltaSnapshot) existing = NULL;
+  g_autoptr (CatalogEntry) entry = NULL;
+  GError *error = NULL;
+
+  options.schemas = graph->schemas;
+  options.progress = NULL;
+  g_autoptr (PipelineBinding) binding = pipeline_binding_new (&options);
+  g_autoptr (RelationPlan) plan = NULL;
+  if (dataset->kind == PIPELINE_TEMPORARY_VIEW ||
+      (find_existing (graph, dataset, &existing, &entry, &error) && check_owner (graph, dataset, entry, &error)))
+    plan = pipeline_binding_view (binding, dataset, &error);
+  if (plan != NULL && dataset->kind == PIPELINE_VIEW && relation_plan_is_streaming (plan)) {
+    base_error_set (&error, SLUICE_ERROR_INVALID_FLOW_QUERY_TYPE_STREAMING_RELATION_FOR_PERSISTED_VIEW,
+                    "The persisted view `%s` is defined by a streaming query", dataset->label);
+    g_clear_pointer (&plan, relation_plan_unref);
+  }
+  if (plan == NULL) {
+    base_error_add_context (&error, "analysing the view `%s`", dataset->label);
+    add_problem (graph, &dataset->place, &dataset->position, error);
+    node->failed = TRUE;
+    return;
+  }
+  node->schema = base_type_ref (relation_plan_schema (plan));
+}
+
+static void
+analyse (PipelineGraph *graph)
+{
+  for (guint i = 0; i < graph->order->len; i++) {
+    PipelineDataset *dataset = g_ptr_array_index (graph->order, i);
+    Node *node = &graph->nodes[dataset->index];
+    for (guint k = 0; k < node->inputs->len; k++) {
+      const PipelineDataset *input = g_ptr_array_index (node->inputs, k);
+      node->failed = node->failed || graph->nodes[input->index].failed;
+    }
+    if (node->failed)
+      continue; /* the dataset above says why */
+    if (pipeline_dataset_is_stored (dataset))
+      analyse_stored (graph, dataset);
+    else
+      analyse_view (graph, dataset);
+    graph->schemas[dataset->index] = node->schema;
+  }
+}
+
+/* ---- resets ---- */
+
+static gboolean
+is_reset (const PipelineResetRequest *reset, const PipelineDataset *dataset)
+{
+  if (!pipeline_dataset_is_stored (dataset))
+    return FALSE;
+  if (reset->full_refresh_all)
+    return pipeline_dataset_reset_allowed (dataset);
+  return reset->full_refresh != NULL && reset->full_refresh[dataset->index];
+}
+
+/* A streaming table that may not be reset has read what its input would lose. */
+static void
+check_resets (PipelineGraph *graph, const PipelineResetRequest *reset)
+{
+  for (guint i = 0; i < graph->order->len; i++) {
+    PipelineDataset *dataset = g_ptr_array_index (graph->order, i);
+    GError *error = NULL;
+    if (!pipeline_dataset_is_stored (dataset))
+      continue;
+    if (reset->full_refresh != NULL && reset->full_refresh[dataset->index] &&
+        !pipeline_dataset_reset_allowed (dataset)) {
+      base_error_set (&error, SLUICE_ERROR_PIPELINE_FULL_REFRESH_NOT_ALLOWED,
+                      "`%s` has pipelines.reset.allowed = false and cannot be fully refreshed", dataset->label);
+      add_problem (graph, &dataset->place, &dataset->position, error);
+      continue;
+    }
+    if (dataset->kind != PIPELINE_STREAMING_TABLE || pipeline_dataset_reset_allowed (dataset))
+      continue;
+    g_autoptr (GPtrArray) inputs = pipeline_graph_stored_inputs (graph, dataset);
+    for (guint k = 0; k < inputs->len; k++) {
+      const PipelineDataset *input = g_ptr_array_index (inputs, k);
+      if (!is_reset (reset, input))
+        continue;
+      base_error_set (&error, SLUICE_ERROR_INVALID_RESETTABLE_DEPENDENCY,
+                      "`%s` would be reset, but `%s`, which reads it, has pipelines.reset.allowed = false",
+                      input->label, dataset->label);
+      add_problem (graph, &dataset->place, &dataset->position, g_steal_pointer (&error));
+    }
+  }
+}
+
+/* ---- the whole ---- */
+
+PipelineGraph *
+pipeline_graph_new (const PipelineBindingOptions *options, Store *storage, const char *pipeline_id,
+                    const PipelineResetRequest *reset, GPtrArray *problems)
+{
+  PipelineGraph *graph = g_new0 (PipelineGraph, 1);
+  guint n = pipeline_project_n_datasets (options->project);
+
+  graph->options = *options;
+  graph->project = options->project;
+  graph->storage = storage;
+  graph->pipeline_id = pipeline_id;
+  graph->problems = problems;
+  graph->nodes = g_new0 (Node, n + 1);
+  graph->schemas = g_new0 (BaseType *, n + 1);
+  graph->order = g_ptr_array_new ();
+  graph->flow_inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+  for (guint i = 0; i < n; i++)
+    graph->nodes[i].inputs = g_ptr_array_new ();
+  collect_edges (graph);
+  for (guint i = 0; i < n; i++)
+    if (graph->nodes[i].colour == NEW)
+      visit (graph, pipeline_project_dataset (graph->project, i));
+  analyse (graph);
+  if (reset != NULL)
+    check_resets (graph, reset);
+  return graph;
+}
+
+void
+pipeline_graph_free (PipelineGraph *graph)
+{
+  if (graph == NULL)
+    return;
+  for (guint i = 0; i < pipeline_project_n_datasets (graph->project); i++) {
+    g_ptr_array_unref (graph->nodes[i].inputs);
+    base_type_unref (graph->nodes[i].schema);
+  }
+  g_free (graph->nodes);
+  g_free (graph->schemas);
+  g_ptr_array_unref (graph->order);
+  g_ptr_array_unref (graph->flow_inputs);
+  g_free (graph);
+}
+
+guint
+pipeline_graph_n_datasets (const PipelineGraph *graph)
+{
+  return graph->order->len;
+}
+
+PipelineDataset *
+pipeline_graph_dataset (const PipelineGraph *graph, guint position)
+{
+  return g_ptr_array_index (graph->order, position);
+}
+
+GPtrArray *
+pipeline_graph_inputs (const PipelineGraph *graph, const PipelineDataset *dataset)
+{
+  return graph->nodes[dataset->index].inputs;
+}
+
+static void
+add_stored (const PipelineGraph *graph, const PipelineDataset *dataset, GPtrArray *found, guint depth)
+{
+  const GPtrArray *inputs = graph->nodes[dataset->index].inputs;
+
+  for (guint i = 0; i < inputs->len && depth <= pipeline_project_n_datasets (graph->project); i++) {
+    PipelineDataset *input = g_ptr_array_index (inputs, i);
+    if (!pipeline_dataset_is_stored (input))
+      add_stored (graph, input, found, depth + 1);
+    else if (!g_ptr_array_find (found, input, NULL))
+      g_ptr_array_add (found, input);
+  }
+}
+
+GPtrArray *
+pipeline_graph_stored_inputs (const PipelineGraph *graph, const PipelineDataset *dataset)
+{
+  GPtrArray *found = g_ptr_array_new ();
+
+  add_stored (graph, dataset, found, 0);
+  return found;
+}
+
+const char *const *
+pipeline_graph_flow_inputs (const PipelineGraph *graph, const PipelineFlow *flow)
+{
+  return (const char *const *) ((GPtrArray *) g_ptr_array_index (graph->flow_inputs, flow->index))->pdata;
+}
+
+BaseType *
+pipeline_graph_schema (const PipelineGraph *graph, const PipelineDataset *dataset)
+{
+  return graph->nodes[dataset->index].schema;
+}
+
+/* ---- showing ---- */
+
+static char *
+inputs_text (const PipelineGraph *graph, const PipelineDataset *dataset)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < dataset->flows->len; i++) {
+    const char *const *names = pipeline_graph_flow_inputs (graph, g_ptr_array_index (dataset->flows, i));
+    for (guint k = 0; names[k] != NULL; k++)
+      g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", names[k]);
+  }
+  for (guint i = 0; dataset->view != NULL && i < graph->nodes[dataset->index].inputs->len; i++)
+    g_string_append_printf (
+        text, "%s%s", text->len > 0 ? ", " : "",
+        ((const PipelineDataset *) g_ptr_array_index (graph->nodes[dataset->index].inputs, i))->label);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+char *
+pipeline_graph_text (const PipelineGraph *graph)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < graph->order->len; i++) {
+    const PipelineDataset *dataset = g_ptr_array_index (graph->order, i);
+    g_autofree char *inputs = inputs_text (graph, dataset);
+    g_string_append_printf (text, "%s (%s%s)%s%s\n", dataset->label,
+                            dataset->is_private && dataset->table != NULL ? "private " : "",
+                            pipeline_dataset_kind_text (dataset->kind), *inputs != '\0' ? " <- " : "", inputs);
+  }
+  return g_string_free (text, FALSE);
+}
+
+char *
+pipeline_graph_dot (const PipelineGraph *graph)
+{
+  GString *text = g_string_new ("digraph pipeline {\n  rankdir=LR;\n");
+
+  for (guint i = 0; i < graph->order->len; i++) {
+    const PipelineDataset *dataset = g_ptr_array_index (graph->order, i);
+    g_string_append_printf (text, "  \"%s\" [shape=%s];\n", dataset->label,
+                            pipeline_dataset_is_stored (dataset) ? "box" : "ellipse");
+    const GPtrArray *inputs = graph->nodes[dataset->index].inputs;
+    for (guint k = 0; k < inputs->len; k++)
+      g_string_append_printf (text, "  \"%s\" -> \"%s\";\n",
+                              ((const PipelineDataset *) g_ptr_array_index (inputs, k))->label, dataset->label);
+  }
+  g_string_append (text, "}\n");
+  return g_string_free (text, FALSE);
+}
