@@ -2,6 +2,7 @@
 #include "pipeline-graph.h"
 
 #include "base-error.h"
+#include "base-json.h"
 #include "base-text.h"
 #include "catalog-session.h"
 #include "delta-snapshot.h"

@@ -7,6 +7,7 @@
 
 #include "pipeline-binding.h"
 #include "pipeline-project.h"
+#include "store.h"
 
 G_BEGIN_DECLS
 

@@ -1,0 +1,484 @@
+/* Running one flow: see pipeline-flow.h. */
+#include "pipeline-flow-private.h"
+
+#include "base-error.h"
+#include "base-json.h"
+#include "catalog-session.h"
+#include "delta-transaction.h"
+#include "mview.h"
+#include "pipeline-autocdc.h"
+#include "sql-print.h"
+#include "stream-run.h"
+#include "write-batch.h"
+#include "write-schema.h"
+
+#include <string.h>
+
+/* One running flow: its own session of the engine and of the catalog. The sink is its first member. */
+typedef struct {
+  StreamSink sink;
+  const PipelineRun *run;
+  const PipelineFlow *flow;
+  PipelineFlowTotals *totals;
+  DuckSession *duck;
+  CatalogSession *catalog;
+  DeltaTable *target;
+  StreamProgress *progress; /* (nullable): streaming flows */
+  PipelineBinding *binding;
+  RelationPlan *plan; /* the query, expectations counted */
+  AutoCdcPlan *cdc;   /* (nullable) */
+  PipelineAutoCdc clauses;
+  StreamRunOutcome outcome;
+} Work;
+
+static void
+work_clear (Work *work)
+{
+  autocdc_plan_unref (work->cdc);
+  relation_plan_unref (work->plan);
+  pipeline_binding_free (work->binding);
+  pipeline_autocdc_clear (&work->clauses);
+  stream_progress_free (work->progress);
+  delta_table_unref (work->target);
+  catalog_session_free (work->catalog);
+  duck_session_free (work->duck);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Work, work_clear)
+
+/* ---- set-up ---- */
+
+DeltaTable *
+pipeline_dataset_open (const PipelineRun *run, const PipelineDataset *dataset, GError **error)
+{
+  g_autoptr (CatalogEntry) entry = NULL;
+
+  if (!catalog_find (run->catalog, dataset->schema, dataset->name, &entry, error))
+    return NULL;
+  if (entry == NULL || entry->location == NULL) {
+    base_error_set (error, SLUICE_ERROR_TABLE_OR_VIEW_NOT_FOUND, "The table `%s` of the pipeline is gone", dataset->label);
+    return NULL;
+  }
+  return catalog_delta_table (run->catalog, entry->location, error);
+}
+
+static gboolean
+work_open (Work *work, const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals, GError **error)
+{
+  work->run = run;
+  work->flow = flow;
+  work->totals = totals;
+  totals->is_autocdc = flow->kind == PIPELINE_FLOW_AUTOCDC;
+  work->duck = duck_session_new (catalog_engine (run->catalog), error);
+  if (work->duck == NULL)
+    return FALSE;
+  const char *zone = base_settings_get (flow->place.settings, "spark.sql.session.timeZone");
+  if (!duck_session_set_time_zone (work->duck, zone, error))
+    return FALSE;
+  CatalogSessionOptions options = {
+    .settings = flow->place.settings, .duck = work->duck, .user = run->user, .owner_pipeline = run->pipeline_id
+  };
+  work->catalog = catalog_session_new (run->catalog, &options);
+  catalog_session_set_cancel (work->catalog, run->cancel);
+  work->target = pipeline_dataset_open (run, flow->target, error);
+  return work->target != NULL;
+}
+
+static void
+open_binding (Work *work)
+{
+  PipelineBindingOptions options = { .project = work->run->project,
+                                     .catalog = work->catalog,
+                                     .session = work->duck,
+                                     .stores = work->run->stores,
+                                     .cancel = work->run->cancel,
+                                     .now_us = base_clock_now_us (&work->run->clock),
+                                     .progress = work->progress };
+
+  work->binding = pipeline_binding_new (&options);
+}
+
+static const RelationContext *
+context_of (Work *work)
+{
+  return pipeline_binding_context (work->binding, &work->flow->place);
+}
+
+/* ---- events ---- */
+
+static json_t *
+data_quality (GPtrArray *counts, guint64 *n_dropped)
+{
+  json_t *expectations = json_array ();
+
+  *n_dropped = 0;
+  for (guint i = 0; counts != NULL && i < counts->len; i++) {
+    const RelationCounts *one = g_ptr_array_index (counts, i);
+    *n_dropped += relation_counts_dropped (one);
+    for (guint k = 0; k < relation_counts_n_expectations (one); k++)
+      json_array_append_new (expectations,
+                             json_pack ("{s:s, s:s, s:I, s:I}", "name", relation_counts_name (one, k), "dataset", relation_counts_dataset (one),
+                                        "passed_records", (json_int_t) relation_counts_passed (one, k), "failed_records",
+                                        (json_int_t) relation_counts_failed (one, k)));
+  }
+  return json_pack ("{s:I, s:o}", "dropped_records", (json_int_t) *n_dropped, "expectations", expectations);
+}
+
+static gboolean
+write_batch_event (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts, GError **error)
+{
+  guint64 n_dropped = 0;
+  g_autofree char *message = g_strdup_printf ("Completed a batch of the flow '%s'.", work->flow->name);
+  json_t *quality = data_quality (counts, &n_dropped);
+  json_t *details = json_pack ("{s:s, s:o, s:o}", "status", "RUNNING", "metrics", metrics, "data_quality", quality);
+  PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
+                          .type = "flow_progress",
+                          .message = message,
+                          .dataset = work->flow->target->label,
+                          .flow = work->flow->name,
+                          .flow_id = work->progress != NULL ? stream_progress_run_id (work->progress) : NULL,
+                          .batch = batch,
+                          .details = details,
+                          .durable = TRUE };
+
+  work->totals->n_batches++;
+  work->totals->n_dropped += n_dropped;
+  return pipeline_log_write (work->run->log, &event, error);
+}
+
+static GPtrArray *
+counts_of (RelationText *text)
+{
+  GPtrArray *counts = g_ptr_array_new_with_free_func ((GDestroyNotify) relation_counts_unref);
+
+  for (guint i = 0; i < relation_text_n_counts (text); i++)
+    g_ptr_array_add (counts, relation_counts_ref (relation_text_counts (text, i)));
+  return counts;
+}
+
+static gboolean
+write_warnings (Work *work, GError **error)
+{
+  const GPtrArray *warnings = pipeline_binding_warnings (work->binding);
+
+  for (guint i = 0; i < warnings->len; i++) {
+    PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
+                            .type = "flow_progress",
+                            .message = g_ptr_array_index (warnings, i),
+                            .dataset = work->flow->target->label,
+                            .flow = work->flow->name,
+                            .batch = -1,
+                            .details = json_pack ("{s:s}", "status", "RUNNING") };
+    if (!pipeline_log_write (work->run->log, &event, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- proof ---- */
+
+static gboolean
+sink_proof (StreamSink *sink, const char *run_id, gint64 *batch, char **digest, GError **error)
+{
+  Work *work = (Work *) sink;
+  g_autofree char *domain = stream_proof_domain (run_id);
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (work->target, work->run->cancel, error);
+
+  return snapshot != NULL && stream_proof_read (delta_snapshot_domain (snapshot, domain), batch, digest, error);
+}
+
+gboolean
+pipeline_table_has_run (const char *run_id, gboolean *has, gpointer data, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (data, NULL, error);
+
+  if (snapshot == NULL)
+    return FALSE;
+  *has = delta_snapshot_txn_version (snapshot, run_id, G_MININT64) != G_MININT64;
+  return TRUE;
+}
+
+/* ---- append ---- */
+
+static gboolean
+grow_schema (WriteBatch *batch, RelationPlan *plan, GError **error)
+{
+  BaseType *now = write_batch_schema (batch);
+  g_autoptr (BaseType) merged = write_schema_merge (now, relation_plan_schema (plan));
+
+  if (merged == now)
+    return TRUE;
+  g_autoptr (DeltaMetadata) metadata = delta_metadata_with_schema (write_batch_metadata (batch), merged);
+  return write_batch_set_metadata (batch, metadata, error);
+}
+
+static gboolean
+commit_append (WriteBatch *write, const StreamBatch *batch, GError **error)
+{
+  g_autofree char *domain = stream_proof_domain (batch->run_id);
+  g_autofree char *proof = stream_proof_text (batch->batch, batch->digest);
+  g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, batch->batch);
+  g_autoptr (json_t) parameters = json_pack ("{s:s, s:s, s:s}", "outputMode", "Append", "queryId", batch->run_id, "epochId", epoch);
+  WriteCommit commit = { .operation = "STREAMING UPDATE", .parameters = parameters };
+  DeltaCommitResult result = { 0 };
+
+  delta_transaction_set_txn (write_batch_transaction (write), batch->run_id, batch->batch);
+  delta_transaction_set_domain (write_batch_transaction (write), domain, proof);
+  if (!write_batch_commit (write, &commit, &result, error))
+    return FALSE;
+  gboolean done = result.outcome == DELTA_COMMIT_DONE || delta_commit_result_to_error (&result, error);
+  delta_commit_result_clear (&result);
+  return done;
+}
+
+static gboolean
+append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
+{
+  Work *work = (Work *) sink;
+  BaseClock clock = { batch->clock_us };
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (work->target, work->run->cancel, error);
+  if (snapshot == NULL)
+    return FALSE;
+  WriteOptions options = { .cancel = work->run->cancel, .clock = clock, .context = context_of (work) };
+  RelationAssignFlags flags = work->flow->by_name ? RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL : RELATION_ASSIGN_BY_POSITION;
+  RelationLowering lowering = { .now_us = batch->clock_us, .session = work->duck };
+  guint64 n_rows = 0;
+
+  g_autoptr (WriteBatch) write = write_batch_begin (work->target, snapshot, work->duck, &options, error);
+  if (write == NULL || (work->flow->by_name && !grow_schema (write, work->plan, error)))
+    return FALSE;
+  g_autoptr (RelationPlan) fitted =
+    write_plan_fit (work->plan, write_batch_schema (write), flags, NULL, work->flow->target->label, context_of (work), error);
+  g_autoptr (RelationText) text = fitted != NULL ? relation_plan_lower (fitted, &lowering, error) : NULL;
+  if (text == NULL || !write_batch_rows (write, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, &n_rows, error))
+    return FALSE;
+  guint64 n_bytes = write_batch_counters (write)->bytes_added;
+  if (n_rows > 0 && !commit_append (write, batch, error))
+    return FALSE;
+  g_autoptr (GPtrArray) counts = counts_of (text);
+  work->totals->n_output_rows += n_rows;
+  return write_batch_event (work, batch->batch,
+                            json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes), counts,
+                            error);
+}
+
+/* ---- AUTO CDC ---- */
+
+static gint64
+retention_seconds (const PipelineDataset *dataset)
+{
+  const char *value = pipeline_dataset_property (dataset, "pipelines.cdc.tombstoneGCThresholdInSeconds");
+
+  if (value != NULL)
+    return g_ascii_strtoll (value, NULL, 10);
+  return base_settings_get_int (dataset->place.settings, "pipelines.cdc.tombstoneGCThresholdInSeconds");
+}
+
+static gboolean
+autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
+{
+  Work *work = (Work *) sink;
+  AutoCdcBatch applied = { .run_id = batch->run_id,
+                           .batch_id = batch->batch,
+                           .offsets_digest = batch->digest,
+                           .clock_us = batch->clock_us,
+                           .retention_seconds = retention_seconds (work->flow->target) };
+  AutoCdcOutcome outcome = { 0 };
+
+  if (!autocdc_apply (work->target, work->cdc, &applied, work->duck, work->run->cancel, &outcome, error))
+    return FALSE;
+  g_autoptr (GPtrArray) counts = outcome.counts;
+  work->totals->n_upserted_rows += outcome.n_upserted_rows;
+  work->totals->n_deleted_rows += outcome.n_deleted_rows;
+  json_t *metrics = json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I}", "num_upserted_rows", (json_int_t) outcome.n_upserted_rows, "num_deleted_rows",
+                               (json_int_t) outcome.n_deleted_rows, "num_source_events", (json_int_t) outcome.n_source_events,
+                               "num_late_events_ignored", (json_int_t) outcome.n_late_events, "state_rows", (json_int_t) outcome.n_state_rows,
+                               "tombstones_removed", (json_int_t) outcome.n_tombstones_removed);
+  return write_batch_event (work, batch->batch, metrics, counts, error);
+}
+
+static gboolean
+plan_autocdc (Work *work, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (work->target, work->run->cancel, error);
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (work->flow->target);
+
+  if (snapshot == NULL)
+    return FALSE;
+  pipeline_autocdc_init (&work->clauses, work->flow);
+  work->cdc = autocdc_plan_new (&work->clauses.flow, work->plan, snapshot, declared,
+                                pipeline_binding_context (work->binding, &work->flow->place), error);
+  return work->cdc != NULL;
+}
+
+/* ---- streaming flows ---- */
+
+static gboolean
+plan_stream (Work *work, GError **error)
+{
+  const PipelineFlow *flow = work->flow;
+  g_autoptr (RelationPlan) query = flow->kind == PIPELINE_FLOW_AUTOCDC
+                                     ? pipeline_binding_source (work->binding, flow->autocdc->source, &flow->place, error)
+                                     : pipeline_binding_query (work->binding, flow->query, &flow->place, error);
+
+  if (query == NULL)
+    return FALSE;
+  work->plan = pipeline_binding_expect (work->binding, flow->target, query, error);
+  return work->plan != NULL && (flow->kind != PIPELINE_FLOW_AUTOCDC || plan_autocdc (work, error));
+}
+
+static gboolean
+run_stream (Work *work, gboolean *must_restart, GError **error)
+{
+  work->progress = stream_progress_open (work->run->storage, work->flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run,
+                                          work->target, error);
+  if (work->progress == NULL)
+    return FALSE;
+  open_binding (work);
+  if (!plan_stream (work, error) || !write_warnings (work, error))
+    return FALSE;
+  work->sink = (StreamSink) { sink_proof, work->flow->kind == PIPELINE_FLOW_AUTOCDC ? autocdc_sink_apply : append_apply };
+  StreamRun run = { .progress = work->progress,
+                    .sources = pipeline_binding_streams (work->binding),
+                    .n_sources = pipeline_binding_n_streams (work->binding),
+                    .sink = &work->sink,
+                    .clock = work->run->clock,
+                    .cancel = work->run->cancel };
+  gboolean good = stream_run_available (&run, &work->outcome, error);
+  *must_restart = work->outcome.must_restart;
+  return good;
+}
+
+/* ---- materialized views ---- */
+
+static gboolean
+write_planning_event (Work *work, const MviewDecision *decision, GError **error)
+{
+  const char *technique = mview_technique_text (decision->technique);
+  g_autofree char *message = g_strdup_printf ("Flow '%s' planned as %s", work->flow->name, technique);
+  g_autofree char *name = g_strconcat ("MAINTENANCE_TYPE_", technique, NULL);
+  json_t *issues = json_array ();
+
+  for (guint i = 0; i < decision->n_issues; i++) {
+    const MviewIssue *issue = &decision->issues[i];
+    json_t *one = json_pack ("{s:s, s:b}", "issue_type", issue->issue, "prevent_incrementalization", 1);
+    if (issue->sub_type != NULL)
+      json_object_set_new (one, strcmp (issue->issue, "PLAN_NOT_DETERMINISTIC") == 0 ? "plan_not_deterministic_sub_type" : "plan_not_incrementalizable_sub_type",
+                           json_string (issue->sub_type));
+    json_array_append_new (issues, one);
+  }
+  json_t *details = json_pack ("{s:[{s:s, s:b, s:b, s:o}]}", "technique_information", "maintenance_type", name, "is_chosen", 1, "is_applicable", 1,
+                               "incrementalization_issues", issues);
+  PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
+                          .type = "planning_information",
+                          .message = message,
+                          .dataset = work->flow->target->label,
+                          .flow = work->flow->name,
+                          .batch = -1,
+                          .details = details };
+  return pipeline_log_write (work->run->log, &event, error);
+}
+
+/* Text that changes with the definition: the query, where it stands, declared columns and expectations. */
+static char *
+definition_text (const PipelineFlow *flow)
+{
+  g_autofree char *query = sql_print_query (flow->query);
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (flow->target);
+  g_autofree char *columns = declared != NULL ? base_type_ddl (declared) : g_strdup ("");
+  const SqlExpectationList *expectations = pipeline_dataset_expectations (flow->target);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%s\n%s\n%s", flow->place.schema, query, columns);
+  for (guint i = 0; i < expectations->n; i++) {
+    g_autofree char *condition = sql_print_expression (expectations->items[i].condition);
+    g_string_append_printf (text, "\n%s %d %s", expectations->items[i].name.text, expectations->items[i].on_violation, condition);
+  }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static MviewPolicy
+policy_of (const PipelineDataset *dataset)
+{
+  static const MviewPolicy policies[] = { [SQL_POLICY_UNSET] = MVIEW_POLICY_AUTO,
+                                          [SQL_POLICY_AUTO] = MVIEW_POLICY_AUTO,
+                                          [SQL_POLICY_INCREMENTAL] = MVIEW_POLICY_INCREMENTAL,
+                                          [SQL_POLICY_INCREMENTAL_STRICT] = MVIEW_POLICY_INCREMENTAL_STRICT,
+                                          [SQL_POLICY_FULL] = MVIEW_POLICY_FULL };
+
+  return policies[dataset->table->refresh_policy];
+}
+
+/* Inputs that are tables; a view read by the query brings its own inputs with it. */
+static GArray *
+view_inputs (Work *work)
+{
+  GArray *inputs = g_array_new (FALSE, FALSE, sizeof (MviewInput));
+
+  for (guint i = 0; i < pipeline_binding_n_inputs (work->binding); i++) {
+    const PipelineInput *input = pipeline_binding_input (work->binding, i);
+    gboolean is_view = input->dataset != NULL && !pipeline_dataset_is_stored (input->dataset);
+    MviewInput one = { input->name, input->snapshot };
+    if (!is_view)
+      g_array_append_val (inputs, one);
+  }
+  return inputs;
+}
+
+static gboolean
+run_view (Work *work, GError **error)
+{
+  g_autofree char *definition = definition_text (work->flow);
+  MviewDecision decision;
+  MviewOutcome outcome = { 0 };
+
+  open_binding (work);
+  g_autoptr (RelationPlan) query = pipeline_binding_query (work->binding, work->flow->query, &work->flow->place, error);
+  if (query == NULL || !write_warnings (work, error))
+    return FALSE;
+  work->plan = pipeline_binding_expect (work->binding, work->flow->target, query, error);
+  if (work->plan == NULL)
+    return FALSE;
+  g_autoptr (GArray) inputs = view_inputs (work);
+  MviewRequest request = { .name = work->flow->target->label,
+                           .table = work->target,
+                           .plan = work->plan,
+                           .definition = definition,
+                           .time_zone = duck_session_time_zone (work->duck),
+                           .inputs = (const MviewInput *) (gpointer) inputs->data,
+                           .n_inputs = inputs->len,
+                           .policy = policy_of (work->flow->target),
+                           .session = work->duck,
+                           .clock = { base_clock_now_us (&work->run->clock) },
+                           .cancel = work->run->cancel,
+                           .context = context_of (work) };
+  if (!mview_decide (&request, &decision, error) || !write_planning_event (work, &decision, error) ||
+      !mview_refresh (&request, &decision, &outcome, error))
+    return FALSE;
+  if (decision.technique == MVIEW_NO_OP)
+    return TRUE;
+  work->totals->n_output_rows += outcome.n_rows;
+  gboolean good = write_batch_event (
+    work, -1, json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) outcome.n_rows, "num_output_bytes", (json_int_t) outcome.n_bytes),
+    outcome.counts, error);
+  mview_outcome_clear (&outcome);
+  return good;
+}
+
+gboolean
+pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals, gboolean *must_restart, GError **error)
+{
+  g_auto (Work) work = { 0 };
+
+  *must_restart = FALSE;
+  if (!work_open (&work, run, flow, totals, error))
+    return FALSE;
+  return flow->kind == PIPELINE_FLOW_COMPLETE ? run_view (&work, error) : run_stream (&work, must_restart, error);
+}
+
+char *
+pipeline_flow_id (const PipelineRun *run, const PipelineFlow *flow)
+{
+  g_autoptr (StreamProgress) progress = stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_READ_ONLY, NULL, NULL, NULL);
+
+  return progress != NULL ? g_strdup (stream_progress_run_id (progress)) : NULL;
+}

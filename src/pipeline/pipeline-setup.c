@@ -1,0 +1,252 @@
+/* Tables before their flows run: see pipeline-setup.h. */
+#include "pipeline-setup.h"
+
+#include "autocdc.h"
+#include "base-error.h"
+#include "base-text.h"
+#include "catalog.h"
+#include "delta-transaction.h"
+#include "mview.h"
+#include "pipeline-flow-private.h"
+#include "stream-progress.h"
+#include "write-batch.h"
+
+#include <string.h>
+
+/* ---- what the declaration asks for ---- */
+
+static gboolean
+is_autocdc_target (const PipelineDataset *dataset)
+{
+  return dataset->flows->len > 0 && ((const PipelineFlow *) g_ptr_array_index (dataset->flows, 0))->kind == PIPELINE_FLOW_AUTOCDC;
+}
+
+/* Properties of the table: the declared ones over the defaults of pipeline tables. */
+static GHashTable *
+wanted_properties (const PipelineDataset *dataset)
+{
+  GHashTable *properties = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  const SqlPropertyList *declared = &dataset->table->properties;
+
+  g_hash_table_insert (properties, g_strdup ("delta.enableRowTracking"), g_strdup ("true"));
+  if (is_autocdc_target (dataset) && base_settings_get_bool (dataset->place.settings, "engine.autoCdcTargets.legacyCdf"))
+    g_hash_table_insert (properties, g_strdup ("delta.enableChangeDataFeed"), g_strdup ("true"));
+  for (guint i = 0; i < declared->n; i++)
+    g_hash_table_insert (properties, g_strdup (declared->items[i].key), g_strdup (declared->items[i].value));
+  return properties;
+}
+
+static const char **
+partition_columns (const PipelineDataset *dataset)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < dataset->table->n_partitioned_by; i++)
+    g_ptr_array_add (names, (gpointer) dataset->table->partitioned_by[i].name.text);
+  g_ptr_array_add (names, NULL);
+  return (const char **) g_ptr_array_free (names, FALSE);
+}
+
+/* ---- making the table ---- */
+
+static gboolean
+commit_metadata (WriteBatch *batch, const char *operation, GError **error)
+{
+  WriteCommit commit = { .operation = operation };
+  DeltaCommitResult result = { 0 };
+
+  if (!write_batch_commit (batch, &commit, &result, error))
+    return FALSE;
+  gboolean done = result.outcome == DELTA_COMMIT_DONE || delta_commit_result_to_error (&result, error);
+  delta_commit_result_clear (&result);
+  return done;
+}
+
+static gboolean
+create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, const BaseType *schema, DuckSession *duck,
+              GError **error)
+{
+  g_autoptr (GHashTable) properties = wanted_properties (dataset);
+  g_autofree const char **partitions = partition_columns (dataset);
+  gint64 now_ms = base_clock_now_us (&run->clock) / 1000;
+  g_autoptr (DeltaMetadata) metadata =
+    delta_metadata_new (schema, partitions, properties, dataset->name, dataset->table->comment, now_ms);
+  WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
+  g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
+
+  return batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
+         commit_metadata (batch, dataset->kind == PIPELINE_STREAMING_TABLE ? "CREATE STREAMING TABLE" : "CREATE MATERIALIZED VIEW", error);
+}
+
+/* ---- keeping it in step ---- */
+
+static gboolean
+check_partitions (const PipelineDataset *dataset, DeltaMetadata *metadata, GError **error)
+{
+  g_autofree const char **wanted = partition_columns (dataset);
+  const char *const *now = delta_metadata_partition_columns (metadata);
+  guint i = 0;
+
+  while (wanted[i] != NULL && now[i] != NULL && base_text_equal_ignore_case (wanted[i], now[i]))
+    i++;
+  if (wanted[i] == NULL && now[i] == NULL)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                  "The partition columns of `%s` changed, which an existing table cannot follow", dataset->label);
+  base_error_set_hint (error, "drop the table, then run the pipeline again");
+  return FALSE;
+}
+
+static gboolean
+apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
+  const SqlPropertyList *declared = &dataset->table->properties;
+
+  if (snapshot == NULL || !check_partitions (dataset, delta_snapshot_metadata (snapshot), error))
+    return FALSE;
+  g_autoptr (DeltaMetadata) metadata = delta_metadata_ref (delta_snapshot_metadata (snapshot));
+  for (guint i = 0; i < declared->n; i++) {
+    if (g_strcmp0 (delta_metadata_property (metadata, declared->items[i].key), declared->items[i].value) == 0)
+      continue;
+    DeltaMetadata *changed = delta_metadata_with_property (metadata, declared->items[i].key, declared->items[i].value);
+    delta_metadata_unref (metadata);
+    metadata = changed;
+  }
+  if (g_strcmp0 (delta_metadata_description (metadata), dataset->table->comment) != 0 && dataset->table->comment != NULL) {
+    DeltaMetadata *changed = delta_metadata_with_texts (metadata, delta_metadata_name (metadata), dataset->table->comment);
+    delta_metadata_unref (metadata);
+    metadata = changed;
+  }
+  if (metadata == delta_snapshot_metadata (snapshot))
+    return TRUE;
+  WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
+  g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
+  return batch != NULL && write_batch_set_metadata (batch, metadata, error) && commit_metadata (batch, "SET TBLPROPERTIES", error);
+}
+
+static gboolean
+set_up_table (const PipelineRun *run, const PipelineDataset *dataset, const BaseType *schema, GError **error)
+{
+  g_autoptr (DuckSession) duck = duck_session_new (catalog_engine (run->catalog), error);
+  CatalogNew entry = { .schema = dataset->schema,
+                       .name = dataset->name,
+                       .kind = dataset->kind == PIPELINE_STREAMING_TABLE ? CATALOG_KIND_STREAMING_TABLE : CATALOG_KIND_MATERIALIZED_VIEW,
+                       .is_private = dataset->is_private,
+                       .location = dataset->table->location,
+                       .owner_pipeline = run->pipeline_id,
+                       .owner = run->user,
+                       .now_us = base_clock_now_us (&run->clock) };
+  g_autoptr (CatalogEntry) made = NULL;
+  CatalogOutcome outcome;
+  gboolean exists = FALSE;
+
+  if (duck == NULL || !catalog_create (run->catalog, &entry, &outcome, &made, error))
+    return FALSE;
+  if (outcome == CATALOG_EXISTS && made->is_private != dataset->is_private && !catalog_replace (run->catalog, &entry, NULL, error))
+    return FALSE;
+  g_autoptr (DeltaTable) table = catalog_delta_table (run->catalog, made->location, error);
+  if (table == NULL || !delta_table_exists (table, &exists, error))
+    return FALSE;
+  return exists ? apply_changes (run, dataset, table, duck, error) : create_table (run, dataset, table, schema, duck, error);
+}
+
+static gboolean
+set_up_view (const PipelineRun *run, const PipelineDataset *dataset, GError **error)
+{
+  g_autofree char *text = sql_position_text (&dataset->view->query->position);
+  g_autoptr (GPtrArray) columns = g_ptr_array_new ();
+
+  for (guint i = 0; i < dataset->view->columns.n; i++) {
+    const SqlColumn *column = &dataset->view->columns.items[i];
+    g_ptr_array_add (columns, (gpointer) column->name.parts[0].text);
+    g_ptr_array_add (columns, (gpointer) (column->comment != NULL ? column->comment : ""));
+  }
+  g_ptr_array_add (columns, NULL);
+  CatalogNew entry = { .schema = dataset->schema,
+                       .name = dataset->name,
+                       .kind = CATALOG_KIND_VIEW,
+                       .owner_pipeline = run->pipeline_id,
+                       .owner = run->user,
+                       .comment = dataset->view->comment,
+                       .view_text = text,
+                       .view_schema = dataset->place.schema,
+                       .view_columns = dataset->view->columns.n > 0 ? (const char *const *) columns->pdata : NULL,
+                       .now_us = base_clock_now_us (&run->clock) };
+  return catalog_replace (run->catalog, &entry, NULL, error);
+}
+
+gboolean
+pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset, const BaseType *schema, GError **error)
+{
+  if (dataset->kind == PIPELINE_TEMPORARY_VIEW)
+    return TRUE;
+  gboolean good = catalog_schema_create (run->catalog, dataset->schema, NULL, NULL, NULL, TRUE, error) &&
+                  (dataset->kind == PIPELINE_VIEW ? set_up_view (run, dataset, error) : set_up_table (run, dataset, schema, error));
+  if (!good)
+    base_error_add_context (error, "setting up `%s`", dataset->label);
+  return good;
+}
+
+/* ---- reset ---- */
+
+static gboolean
+commit_reset (const PipelineRun *run, DeltaTable *table, DuckSession *duck, GPtrArray *run_ids, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
+  WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
+  if (snapshot == NULL)
+    return FALSE;
+  g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
+  if (batch == NULL || !write_batch_remove_all (batch, NULL, error))
+    return FALSE;
+  DeltaTransaction *transaction = write_batch_transaction (batch);
+  if (delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) != NULL)
+    delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, NULL);
+  if (delta_snapshot_domain (snapshot, MVIEW_DOMAIN) != NULL)
+    delta_transaction_set_domain (transaction, MVIEW_DOMAIN, NULL);
+  g_autoptr (GPtrArray) domains = delta_snapshot_domains (snapshot);
+  for (guint i = 0; i < domains->len; i++) {
+    const DeltaDomain *domain = g_ptr_array_index (domains, i);
+    if (g_str_has_prefix (domain->domain, "sluice.flow."))
+      delta_transaction_set_domain (transaction, domain->domain, NULL);
+  }
+  for (guint i = 0; i < run_ids->len; i++)
+    delta_transaction_set_txn (transaction, g_ptr_array_index (run_ids, i), -1);
+  WriteCommit commit = { .operation = "FULL REFRESH", .reads_table = TRUE };
+  DeltaCommitResult result = { 0 };
+  if (!write_batch_commit (batch, &commit, &result, error))
+    return FALSE;
+  gboolean done = result.outcome == DELTA_COMMIT_DONE || delta_commit_result_to_error (&result, error);
+  delta_commit_result_clear (&result);
+  return done;
+}
+
+gboolean
+pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, GError **error)
+{
+  g_autoptr (DuckSession) duck = duck_session_new (catalog_engine (run->catalog), error);
+  g_autoptr (DeltaTable) table = duck != NULL ? pipeline_dataset_open (run, dataset, error) : NULL;
+  g_autoptr (GPtrArray) progress = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_progress_free);
+  g_autoptr (GPtrArray) run_ids = g_ptr_array_new_with_free_func (g_free);
+
+  if (table == NULL)
+    return FALSE;
+  for (guint i = 0; i < dataset->flows->len && dataset->kind == PIPELINE_STREAMING_TABLE; i++) {
+    const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
+    StreamProgress *one = stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run, table, error);
+    char *run_id = NULL;
+    if (one == NULL)
+      return FALSE;
+    g_ptr_array_add (progress, one);
+    if (!stream_progress_reset_begin (one, &run_id, error))
+      return FALSE;
+    g_ptr_array_add (run_ids, run_id);
+  }
+  if (!commit_reset (run, table, duck, run_ids, error))
+    return FALSE;
+  for (guint i = 0; i < progress->len; i++)
+    if (!stream_progress_reset_end (g_ptr_array_index (progress, i), error))
+      return FALSE;
+  return TRUE;
+}

@@ -1,0 +1,19 @@
+/* Tables of a pipeline before their flows run: made, kept in step with their declaration, emptied by a full refresh. */
+#pragma once
+
+#include "pipeline-flow.h"
+
+G_BEGIN_DECLS
+
+/**
+ * pipeline_dataset_set_up:
+ * @schema: of the graph
+ *
+ * Makes the dataset's table (or view entry) if it is not there, and applies changed properties and comments to it.
+ */
+gboolean pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset, const BaseType *schema, GError **error);
+
+/* A full refresh: one commit removes all rows and memory and carries txn(new run id, -1) of every flow; then their progress starts anew. */
+gboolean pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, GError **error);
+
+G_END_DECLS
