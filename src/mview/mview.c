@@ -22,7 +22,7 @@ static void
 add_issue (MviewDecision *decision, const char *issue, const char *sub_type)
 {
   if (decision->n_issues < G_N_ELEMENTS (decision->issues))
-    decision->issues[decision->n_issues++] = (MviewIssue) { issue, sub_type };
+    decision->issues[decision->n_issues++] = (MviewIssue){ issue, sub_type };
 }
 
 /* ---- memory ---- */
@@ -51,7 +51,7 @@ memory_text (const MviewRequest *request)
                                               (json_int_t) delta_snapshot_version (snapshot)));
   }
   g_autoptr (json_t) memory =
-    json_pack ("{s:s, s:s, s:o}", "fingerprint", print, "timeZone", request->time_zone, "inputs", inputs);
+      json_pack ("{s:s, s:s, s:o}", "fingerprint", print, "timeZone", request->time_zone, "inputs", inputs);
   return base_json_text (memory);
 }
 
@@ -69,7 +69,9 @@ input_change (const json_t *remembered, const MviewInput *input, BaseCancel *can
   DeltaVersion earliest, latest;
 
   *change = SAME;
-  if (g_strcmp0 (base_json_string (remembered, "id"), delta_metadata_id (delta_snapshot_metadata (input->snapshot))) != 0 || from > to) {
+  if (g_strcmp0 (base_json_string (remembered, "id"), delta_metadata_id (delta_snapshot_metadata (input->snapshot))) !=
+          0 ||
+      from > to) {
     *change = LOST;
     return TRUE;
   }
@@ -106,7 +108,8 @@ remembered_input (const json_t *memory, const char *name)
 
 /* Reasons that no incremental technique can help against; FALSE in @same when there is one, or when an input changed. */
 static gboolean
-compare_inputs (const MviewRequest *request, const json_t *memory, MviewDecision *decision, gboolean *same, GError **error)
+compare_inputs (const MviewRequest *request, const json_t *memory, MviewDecision *decision, gboolean *same,
+                GError **error)
 {
   *same = TRUE;
   for (guint i = 0; i < request->n_inputs; i++) {
@@ -137,7 +140,8 @@ add_plan_issue (const MviewRequest *request, MviewDecision *decision)
 
 /* Compares with what the table remembers. @first: (out): the view was never computed. */
 static gboolean
-decide_by_memory (const MviewRequest *request, const char *text, MviewDecision *decision, gboolean *first, GError **error)
+decide_by_memory (const MviewRequest *request, const char *text, MviewDecision *decision, gboolean *first,
+                  GError **error)
 {
   g_autofree char *print = fingerprint (request);
   g_autoptr (json_t) memory = text != NULL ? base_json_parse (text, strlen (text), "the view's memory", NULL) : NULL;
@@ -152,7 +156,8 @@ decide_by_memory (const MviewRequest *request, const char *text, MviewDecision *
     add_issue (decision, "QUERY_FINGERPRINT_CHANGED", NULL);
   if (g_strcmp0 (base_json_string (memory, "timeZone"), request->time_zone) != 0)
     add_issue (decision, "TIME_ZONE_CHANGED", NULL);
-  if (!relation_plan_is_deterministic (request->plan, NULL) || (relation_plan_features (request->plan) & RELATION_FEATURE_CLOCK))
+  if (!relation_plan_is_deterministic (request->plan, NULL) ||
+      (relation_plan_features (request->plan) & RELATION_FEATURE_CLOCK))
     add_issue (decision, "PLAN_NOT_DETERMINISTIC",
                relation_plan_is_deterministic (request->plan, NULL) ? "TIME_FUNCTION" : "NON_DETERMINISTIC_EXPRESSION");
   if (!compare_inputs (request, memory, decision, &same, error))
@@ -170,7 +175,7 @@ mview_decide (const MviewRequest *request, MviewDecision *decision, GError **err
 
   if (snapshot == NULL)
     return FALSE;
-  *decision = (MviewDecision) { .technique = MVIEW_COMPLETE_RECOMPUTE };
+  *decision = (MviewDecision){ .technique = MVIEW_COMPLETE_RECOMPUTE };
   if (!decide_by_memory (request, delta_snapshot_domain (snapshot, MVIEW_DOMAIN), decision, &first, error))
     return FALSE;
   if (decision->technique == MVIEW_NO_OP)
@@ -179,8 +184,8 @@ mview_decide (const MviewRequest *request, MviewDecision *decision, GError **err
   if (first || request->policy != MVIEW_POLICY_INCREMENTAL_STRICT)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_MATERIALIZED_VIEW_NOT_INCREMENTALIZABLE,
-                  "The view cannot be refreshed incrementally, and its refresh policy demands it: %s%s%s", decision->issues[0].issue,
-                  decision->issues[0].sub_type != NULL ? ", " : "",
+                  "The view cannot be refreshed incrementally, and its refresh policy demands it: %s%s%s",
+                  decision->issues[0].issue, decision->issues[0].sub_type != NULL ? ", " : "",
                   decision->issues[0].sub_type != NULL ? decision->issues[0].sub_type : "");
   base_error_set_hint (error, "a full refresh computes it anew; REFRESH POLICY AUTO allows it always");
   return FALSE;
@@ -251,8 +256,8 @@ mview_refresh (const MviewRequest *request, const MviewDecision *decision, Mview
   if (batch == NULL || !adopt_schema (batch, request->plan, error) || !write_batch_remove_all (batch, NULL, error))
     return FALSE;
   g_autoptr (RelationPlan) fitted =
-    write_plan_fit (request->plan, write_batch_schema (batch), RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL, NULL,
-                    request->name, request->context, error);
+      write_plan_fit (request->plan, write_batch_schema (batch), RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL, NULL,
+                      request->name, request->context, error);
   RelationLowering lowering = { .now_us = base_clock_now_us (&request->clock), .session = request->session };
   g_autoptr (RelationText) text = fitted != NULL ? relation_plan_lower (fitted, &lowering, error) : NULL;
   if (text == NULL || !write_batch_rows (batch, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, &made.n_rows, error))

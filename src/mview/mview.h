@@ -25,7 +25,12 @@ typedef enum {
 } MviewTechnique;
 const char *mview_technique_text (MviewTechnique technique);
 
-typedef enum { MVIEW_POLICY_AUTO, MVIEW_POLICY_INCREMENTAL, MVIEW_POLICY_INCREMENTAL_STRICT, MVIEW_POLICY_FULL } MviewPolicy;
+typedef enum {
+  MVIEW_POLICY_AUTO,
+  MVIEW_POLICY_INCREMENTAL,
+  MVIEW_POLICY_INCREMENTAL_STRICT,
+  MVIEW_POLICY_FULL
+} MviewPolicy;
 
 /* One thing that the query reads. */
 typedef struct {
@@ -35,17 +40,18 @@ typedef struct {
 
 /* All (transfer none), for the two calls below. */
 typedef struct {
-  const char *name;         /* of the view, for errors */
-  DeltaTable *table;        /* exists */
-  RelationPlan *plan;       /* the query over the pinned inputs */
-  const char *definition;   /* text that changes when the definition does: printed query, declared columns, expectations */
-  const char *time_zone;    /* of the session */
+  const char *name;   /* of the view, for errors */
+  DeltaTable *table;  /* exists */
+  RelationPlan *plan; /* the query over the pinned inputs */
+  const char
+      *definition;       /* text that changes when the definition does: printed query, declared columns, expectations */
+  const char *time_zone; /* of the session */
   const MviewInput *inputs;
   guint n_inputs;
   MviewPolicy policy;
   DuckSession *session;
-  BaseClock clock;          /* the query's current_timestamp() */
-  BaseCancel *cancel;       /* (nullable) */
+  BaseClock clock;                /* the query's current_timestamp() */
+  BaseCancel *cancel;             /* (nullable) */
   const RelationContext *context; /* binds constraints of the table */
 } MviewRequest;
 
@@ -75,6 +81,7 @@ void mview_outcome_clear (MviewOutcome *outcome);
 
 /* Brings the view up to date by the chosen technique: one commit, or none for NO_OP. Another writer's commit on the view is an error
  * of class CONFLICT: refresh again. */
-gboolean mview_refresh (const MviewRequest *request, const MviewDecision *decision, MviewOutcome *outcome, GError **error);
+gboolean mview_refresh (const MviewRequest *request, const MviewDecision *decision, MviewOutcome *outcome,
+                        GError **error);
 
 G_END_DECLS

@@ -1,12 +1,11 @@
 /* Running one flow: see pipeline-flow.h. */
-#include "pipeline-flow-private.h"
-
 #include "base-error.h"
 #include "base-json.h"
 #include "catalog-session.h"
 #include "delta-transaction.h"
 #include "mview.h"
 #include "pipeline-autocdc.h"
+#include "pipeline-flow-private.h"
 #include "sql-print.h"
 #include "stream-run.h"
 #include "write-batch.h"
@@ -55,7 +54,8 @@ pipeline_dataset_open (const PipelineRun *run, const PipelineDataset *dataset, G
   if (!catalog_find (run->catalog, dataset->schema, dataset->name, &entry, error))
     return NULL;
   if (entry == NULL || entry->location == NULL) {
-    base_error_set (error, SLUICE_ERROR_TABLE_OR_VIEW_NOT_FOUND, "The table `%s` of the pipeline is gone", dataset->label);
+    base_error_set (error, SLUICE_ERROR_TABLE_OR_VIEW_NOT_FOUND, "The table `%s` of the pipeline is gone",
+                    dataset->label);
     return NULL;
   }
   return catalog_delta_table (run->catalog, entry->location, error);
@@ -115,10 +115,10 @@ data_quality (GPtrArray *counts, guint64 *n_dropped)
     const RelationCounts *one = g_ptr_array_index (counts, i);
     *n_dropped += relation_counts_dropped (one);
     for (guint k = 0; k < relation_counts_n_expectations (one); k++)
-      json_array_append_new (expectations,
-                             json_pack ("{s:s, s:s, s:I, s:I}", "name", relation_counts_name (one, k), "dataset", relation_counts_dataset (one),
-                                        "passed_records", (json_int_t) relation_counts_passed (one, k), "failed_records",
-                                        (json_int_t) relation_counts_failed (one, k)));
+      json_array_append_new (expectations, json_pack ("{s:s, s:s, s:I, s:I}", "name", relation_counts_name (one, k),
+                                                      "dataset", relation_counts_dataset (one), "passed_records",
+                                                      (json_int_t) relation_counts_passed (one, k), "failed_records",
+                                                      (json_int_t) relation_counts_failed (one, k)));
   }
   return json_pack ("{s:I, s:o}", "dropped_records", (json_int_t) *n_dropped, "expectations", expectations);
 }
@@ -217,7 +217,8 @@ commit_append (WriteBatch *write, const StreamBatch *batch, GError **error)
   g_autofree char *domain = stream_proof_domain (batch->run_id);
   g_autofree char *proof = stream_proof_text (batch->batch, batch->digest);
   g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, batch->batch);
-  g_autoptr (json_t) parameters = json_pack ("{s:s, s:s, s:s}", "outputMode", "Append", "queryId", batch->run_id, "epochId", epoch);
+  g_autoptr (json_t) parameters =
+      json_pack ("{s:s, s:s, s:s}", "outputMode", "Append", "queryId", batch->run_id, "epochId", epoch);
   WriteCommit commit = { .operation = "STREAMING UPDATE", .parameters = parameters };
   DeltaCommitResult result = { 0 };
 
@@ -239,15 +240,16 @@ append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
   if (snapshot == NULL)
     return FALSE;
   WriteOptions options = { .cancel = work->run->cancel, .clock = clock, .context = context_of (work) };
-  RelationAssignFlags flags = work->flow->by_name ? RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL : RELATION_ASSIGN_BY_POSITION;
+  RelationAssignFlags flags =
+      work->flow->by_name ? RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL : RELATION_ASSIGN_BY_POSITION;
   RelationLowering lowering = { .now_us = batch->clock_us, .session = work->duck };
   guint64 n_rows = 0;
 
   g_autoptr (WriteBatch) write = write_batch_begin (work->target, snapshot, work->duck, &options, error);
   if (write == NULL || (work->flow->by_name && !grow_schema (write, work->plan, error)))
     return FALSE;
-  g_autoptr (RelationPlan) fitted =
-    write_plan_fit (work->plan, write_batch_schema (write), flags, NULL, work->flow->target->label, context_of (work), error);
+  g_autoptr (RelationPlan) fitted = write_plan_fit (work->plan, write_batch_schema (write), flags, NULL,
+                                                    work->flow->target->label, context_of (work), error);
   g_autoptr (RelationText) text = fitted != NULL ? relation_plan_lower (fitted, &lowering, error) : NULL;
   if (text == NULL || !write_batch_rows (write, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, &n_rows, error))
     return FALSE;
@@ -256,9 +258,10 @@ append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
     return FALSE;
   g_autoptr (GPtrArray) counts = counts_of (text);
   work->totals->n_output_rows += n_rows;
-  return write_batch_event (work, batch->batch,
-                            json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes), counts,
-                            error);
+  return write_batch_event (
+      work, batch->batch,
+      json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes),
+      counts, error);
 }
 
 /* ---- AUTO CDC ---- */
@@ -273,6 +276,15 @@ retention_seconds (const PipelineDataset *dataset)
   return base_settings_get_int (dataset->place.settings, "pipelines.cdc.tombstoneGCThresholdInSeconds");
 }
 
+static void
+take_event_counts (RelationText *text, gpointer data)
+{
+  GPtrArray **counts = data;
+
+  g_clear_pointer (counts, g_ptr_array_unref);
+  *counts = counts_of (text);
+}
+
 static gboolean
 autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 {
@@ -283,16 +295,19 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
                            .clock_us = batch->clock_us,
                            .retention_seconds = retention_seconds (work->flow->target) };
   AutoCdcOutcome outcome = { 0 };
+  g_autoptr (GPtrArray) counts = NULL;
 
-  if (!autocdc_apply (work->target, work->cdc, &applied, work->duck, work->run->cancel, &outcome, error))
+  applied.events_read = take_event_counts;
+  applied.events_read_data = &counts;
+  if (!autocdc_apply (work->target, work->cdc, &applied, context_of (work), work->run->cancel, &outcome, error))
     return FALSE;
-  g_autoptr (GPtrArray) counts = outcome.counts;
   work->totals->n_upserted_rows += outcome.n_upserted_rows;
   work->totals->n_deleted_rows += outcome.n_deleted_rows;
-  json_t *metrics = json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I}", "num_upserted_rows", (json_int_t) outcome.n_upserted_rows, "num_deleted_rows",
-                               (json_int_t) outcome.n_deleted_rows, "num_source_events", (json_int_t) outcome.n_source_events,
-                               "num_late_events_ignored", (json_int_t) outcome.n_late_events, "state_rows", (json_int_t) outcome.n_state_rows,
-                               "tombstones_removed", (json_int_t) outcome.n_tombstones_removed);
+  json_t *metrics = json_pack (
+      "{s:I, s:I, s:I, s:I, s:I, s:I}", "num_upserted_rows", (json_int_t) outcome.n_upserted_rows, "num_deleted_rows",
+      (json_int_t) outcome.n_deleted_rows, "num_source_events", (json_int_t) outcome.n_source_events,
+      "num_late_events_ignored", (json_int_t) outcome.n_late_events, "state_rows", (json_int_t) outcome.n_state_rows,
+      "tombstones_removed", (json_int_t) outcome.n_tombstones_removed);
   return write_batch_event (work, batch->batch, metrics, counts, error);
 }
 
@@ -316,9 +331,10 @@ static gboolean
 plan_stream (Work *work, GError **error)
 {
   const PipelineFlow *flow = work->flow;
-  g_autoptr (RelationPlan) query = flow->kind == PIPELINE_FLOW_AUTOCDC
-                                     ? pipeline_binding_source (work->binding, flow->autocdc->source, &flow->place, error)
-                                     : pipeline_binding_query (work->binding, flow->query, &flow->place, error);
+  g_autoptr (RelationPlan) query =
+      flow->kind == PIPELINE_FLOW_AUTOCDC
+          ? pipeline_binding_source (work->binding, flow->autocdc->source, &flow->place, error)
+          : pipeline_binding_query (work->binding, flow->query, &flow->place, error);
 
   if (query == NULL)
     return FALSE;
@@ -329,14 +345,15 @@ plan_stream (Work *work, GError **error)
 static gboolean
 run_stream (Work *work, gboolean *must_restart, GError **error)
 {
-  work->progress = stream_progress_open (work->run->storage, work->flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run,
-                                          work->target, error);
+  work->progress = stream_progress_open (work->run->storage, work->flow->name, STREAM_PROGRESS_MAKE,
+                                         pipeline_table_has_run, work->target, error);
   if (work->progress == NULL)
     return FALSE;
   open_binding (work);
   if (!plan_stream (work, error) || !write_warnings (work, error))
     return FALSE;
-  work->sink = (StreamSink) { sink_proof, work->flow->kind == PIPELINE_FLOW_AUTOCDC ? autocdc_sink_apply : append_apply };
+  work->sink =
+      (StreamSink){ sink_proof, work->flow->kind == PIPELINE_FLOW_AUTOCDC ? autocdc_sink_apply : append_apply };
   StreamRun run = { .progress = work->progress,
                     .sources = pipeline_binding_streams (work->binding),
                     .n_sources = pipeline_binding_n_streams (work->binding),
@@ -362,12 +379,14 @@ write_planning_event (Work *work, const MviewDecision *decision, GError **error)
     const MviewIssue *issue = &decision->issues[i];
     json_t *one = json_pack ("{s:s, s:b}", "issue_type", issue->issue, "prevent_incrementalization", 1);
     if (issue->sub_type != NULL)
-      json_object_set_new (one, strcmp (issue->issue, "PLAN_NOT_DETERMINISTIC") == 0 ? "plan_not_deterministic_sub_type" : "plan_not_incrementalizable_sub_type",
+      json_object_set_new (one,
+                           strcmp (issue->issue, "PLAN_NOT_DETERMINISTIC") == 0 ? "plan_not_deterministic_sub_type"
+                                                                                : "plan_not_incrementalizable_sub_type",
                            json_string (issue->sub_type));
     json_array_append_new (issues, one);
   }
-  json_t *details = json_pack ("{s:[{s:s, s:b, s:b, s:o}]}", "technique_information", "maintenance_type", name, "is_chosen", 1, "is_applicable", 1,
-                               "incrementalization_issues", issues);
+  json_t *details = json_pack ("{s:[{s:s, s:b, s:b, s:o}]}", "technique_information", "maintenance_type", name,
+                               "is_chosen", 1, "is_applicable", 1, "incrementalization_issues", issues);
   PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
                           .type = "planning_information",
                           .message = message,
@@ -391,7 +410,8 @@ definition_text (const PipelineFlow *flow)
   g_string_append_printf (text, "%s\n%s\n%s", flow->place.schema, query, columns);
   for (guint i = 0; i < expectations->n; i++) {
     g_autofree char *condition = sql_print_expression (expectations->items[i].condition);
-    g_string_append_printf (text, "\n%s %d %s", expectations->items[i].name.text, expectations->items[i].on_violation, condition);
+    g_string_append_printf (text, "\n%s %d %s", expectations->items[i].name.text, expectations->items[i].on_violation,
+                            condition);
   }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
@@ -457,15 +477,17 @@ run_view (Work *work, GError **error)
   if (decision.technique == MVIEW_NO_OP)
     return TRUE;
   work->totals->n_output_rows += outcome.n_rows;
-  gboolean good = write_batch_event (
-    work, -1, json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) outcome.n_rows, "num_output_bytes", (json_int_t) outcome.n_bytes),
-    outcome.counts, error);
+  gboolean good = write_batch_event (work, -1,
+                                     json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) outcome.n_rows,
+                                                "num_output_bytes", (json_int_t) outcome.n_bytes),
+                                     outcome.counts, error);
   mview_outcome_clear (&outcome);
   return good;
 }
 
 gboolean
-pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals, gboolean *must_restart, GError **error)
+pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals, gboolean *must_restart,
+                   GError **error)
 {
   g_auto (Work) work = { 0 };
 
@@ -478,7 +500,8 @@ pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlo
 char *
 pipeline_flow_id (const PipelineRun *run, const PipelineFlow *flow)
 {
-  g_autoptr (StreamProgress) progress = stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_READ_ONLY, NULL, NULL, NULL);
+  g_autoptr (StreamProgress) progress =
+      stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_READ_ONLY, NULL, NULL, NULL);
 
   return progress != NULL ? g_strdup (stream_progress_run_id (progress)) : NULL;
 }

@@ -6,7 +6,6 @@
 
 #include <glib.h>
 
-
 G_BEGIN_DECLS
 
 /* What flows of one update share. All (transfer none). */
@@ -39,8 +38,8 @@ typedef struct {
  *
  * Threads: flows with different targets may run at the same time.
  */
-gboolean pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals, gboolean *must_restart,
-                            GError **error);
+gboolean pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals,
+                            gboolean *must_restart, GError **error);
 
 /* The run id of a flow's progress; (transfer full) (nullable): it never ran. */
 char *pipeline_flow_id (const PipelineRun *run, const PipelineFlow *flow);

@@ -27,23 +27,25 @@ struct PipelineLog {
   Store *storage;
   char *pipeline_id;
   char *pipeline_name;
-  char *update_id;   /* (nullable) */
-  char *instance;    /* of this process's writer */
+  char *update_id; /* (nullable) */
+  char *instance;  /* of this process's writer */
   BaseClock clock;
   GMutex lock;
-  int fd;            /* of the journal; guarded by lock */
-  gint64 last_seq;   /* guarded by lock */
+  int fd;                       /* of the journal; guarded by lock */
+  gint64 last_seq;              /* guarded by lock */
   PipelineLogListener listener; /* (nullable) */
   gpointer listener_data;
 };
 
-static const char schema_ddl[] =
-  "id STRING, sequence STRUCT<data_plane_id: STRUCT<instance: STRING, seq_no: BIGINT>>, "
-  "origin STRUCT<pipeline_id: STRING, pipeline_name: STRING, pipeline_type: STRING, update_id: STRING, request_id: STRING, "
-  "dataset_name: STRING, table_name: STRING, sink_name: STRING, flow_id: STRING, flow_name: STRING, batch_id: BIGINT, uc_resource_id: STRING>, "
-  "timestamp TIMESTAMP, message STRING, level STRING, maturity_level STRING, "
-  "error STRUCT<fatal: BOOLEAN, exceptions: ARRAY<STRUCT<class_name: STRING, message: STRING, condition: STRING, stack: ARRAY<STRING>>>>, "
-  "details STRING, event_type STRING";
+static const char schema_ddl[] = "id STRING, sequence STRUCT<data_plane_id: STRUCT<instance: STRING, seq_no: BIGINT>>, "
+                                 "origin STRUCT<pipeline_id: STRING, pipeline_name: STRING, pipeline_type: STRING, "
+                                 "update_id: STRING, request_id: STRING, "
+                                 "dataset_name: STRING, table_name: STRING, sink_name: STRING, flow_id: STRING, "
+                                 "flow_name: STRING, batch_id: BIGINT, uc_resource_id: STRING>, "
+                                 "timestamp TIMESTAMP, message STRING, level STRING, maturity_level STRING, "
+                                 "error STRUCT<fatal: BOOLEAN, exceptions: ARRAY<STRUCT<class_name: STRING, message: "
+                                 "STRING, condition: STRING, stack: ARRAY<STRING>>>>, "
+                                 "details STRING, event_type STRING";
 
 BaseType *
 pipeline_log_schema (void)
@@ -98,7 +100,8 @@ find_last_sequence (PipelineLog *log, GError **error)
   g_autoptr (GBytes) journal = NULL;
   g_autoptr (GBytes) note = NULL;
 
-  if (!store_read (log->storage, JOURNAL_KEY, &journal, error) || !store_read (log->storage, "system/journal.seq", &note, error))
+  if (!store_read (log->storage, JOURNAL_KEY, &journal, error) ||
+      !store_read (log->storage, "system/journal.seq", &note, error))
     return FALSE;
   log->last_seq = -1;
   if (journal != NULL) {
@@ -128,7 +131,8 @@ end_torn_line (int fd)
 }
 
 PipelineLog *
-pipeline_log_open (Store *storage, const char *pipeline_id, const char *pipeline_name, const BaseClock *clock, GError **error)
+pipeline_log_open (Store *storage, const char *pipeline_id, const char *pipeline_name, const BaseClock *clock,
+                   GError **error)
 {
   g_autoptr (PipelineLog) log = g_new0 (PipelineLog, 1);
   g_autofree char *path = journal_path (storage);
@@ -203,8 +207,8 @@ failure_json (const GError *failure)
   const char *const *contexts = base_error_contexts (failure);
   for (guint i = 0; contexts[i] != NULL; i++)
     json_array_append_new (stack, json_string (contexts[i]));
-  return json_pack ("{s:b, s:[{s:s, s:s, s:s, s:o}]}", "fatal", 1, "exceptions", "class_name", "SluiceError", "message", text, "condition",
-                    base_error_condition (failure), "stack", stack);
+  return json_pack ("{s:b, s:[{s:s, s:s, s:s, s:o}]}", "fatal", 1, "exceptions", "class_name", "SluiceError", "message",
+                    text, "condition", base_error_condition (failure), "stack", stack);
 }
 
 static char *
@@ -213,19 +217,21 @@ event_line (PipelineLog *log, const PipelineEvent *event, gint64 seq)
   static const char *const levels[] = { "INFO", "WARN", "ERROR", "METRICS" };
   g_autofree char *id = base_text_uuid ();
   g_autofree char *timestamp = base_clock_text_us (base_clock_now_us (&log->clock));
-  g_autoptr (json_t) details = json_pack ("{s:o}", event->type, event->details != NULL ? event->details : json_object ());
+  g_autoptr (json_t) details =
+      json_pack ("{s:o}", event->type, event->details != NULL ? event->details : json_object ());
   g_autofree char *details_text = base_json_text (details);
-  json_t *origin = json_pack ("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pipeline_id", log->pipeline_id, "pipeline_name",
-                              log->pipeline_name, "pipeline_type", "WORKSPACE", "update_id", text_or_null (log->update_id), "request_id",
-                              text_or_null (log->update_id), "dataset_name", text_or_null (event->dataset), "table_name",
-                              text_or_null (event->dataset), "sink_name", json_null (), "flow_id", text_or_null (event->flow_id), "flow_name",
-                              text_or_null (event->flow), "batch_id", event->batch >= 0 ? json_integer (event->batch) : json_null (),
-                              "uc_resource_id", json_null ());
+  json_t *origin =
+      json_pack ("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pipeline_id", log->pipeline_id,
+                 "pipeline_name", log->pipeline_name, "pipeline_type", "WORKSPACE", "update_id",
+                 text_or_null (log->update_id), "request_id", text_or_null (log->update_id), "dataset_name",
+                 text_or_null (event->dataset), "table_name", text_or_null (event->dataset), "sink_name", json_null (),
+                 "flow_id", text_or_null (event->flow_id), "flow_name", text_or_null (event->flow), "batch_id",
+                 event->batch >= 0 ? json_integer (event->batch) : json_null (), "uc_resource_id", json_null ());
   g_autoptr (json_t) line =
-    json_pack ("{s:s, s:{s:{s:s, s:I}}, s:o, s:s, s:s, s:s, s:s, s:o, s:s, s:s}", "id", id, "sequence", "data_plane_id", "instance",
-               log->instance, "seq_no", (json_int_t) seq, "origin", origin, "timestamp", timestamp, "message", event->message, "level",
-               levels[event->level], "maturity_level", "STABLE", "error", failure_json (event->failure), "details", details_text,
-               "event_type", event->type);
+      json_pack ("{s:s, s:{s:{s:s, s:I}}, s:o, s:s, s:s, s:s, s:s, s:o, s:s, s:s}", "id", id, "sequence",
+                 "data_plane_id", "instance", log->instance, "seq_no", (json_int_t) seq, "origin", origin, "timestamp",
+                 timestamp, "message", event->message, "level", levels[event->level], "maturity_level", "STABLE",
+                 "error", failure_json (event->failure), "details", details_text, "event_type", event->type);
   g_autofree char *text = base_json_text (line);
   return g_strconcat (text, "\n", NULL);
 }
@@ -277,7 +283,8 @@ append_journal_scan (GString *sql, const char *path, gint64 after_seq)
   }
   g_string_append (sql, " FROM read_json(");
   base_text_append_sql_literal (sql, path);
-  g_string_append (sql, ", format='newline_delimited', ignore_errors=true, hive_partitioning=false, maximum_object_size=67108864, columns={");
+  g_string_append (sql, ", format='newline_delimited', ignore_errors=true, hive_partitioning=false, "
+                        "maximum_object_size=67108864, columns={");
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     g_autofree char *type = duck_type_text (base_type_field (schema, i)->type);
     g_string_append (sql, i > 0 ? ", " : "");
@@ -285,7 +292,8 @@ append_journal_scan (GString *sql, const char *path, gint64 after_seq)
     g_string_append (sql, ": ");
     base_text_append_sql_literal (sql, type);
   }
-  g_string_append_printf (sql, "}) WHERE id IS NOT NULL AND sequence.data_plane_id.seq_no > %" G_GINT64_FORMAT, after_seq);
+  g_string_append_printf (sql, "}) WHERE id IS NOT NULL AND sequence.data_plane_id.seq_no > %" G_GINT64_FORMAT,
+                          after_seq);
 }
 
 static gint64
@@ -303,7 +311,8 @@ begin_fold (PipelineLog *log, DeltaTable *table, DeltaSnapshot *snapshot, DuckSe
   if (batch == NULL || snapshot != NULL)
     return g_steal_pointer (&batch);
   g_autoptr (BaseType) schema = pipeline_log_schema ();
-  g_autoptr (DeltaMetadata) metadata = delta_metadata_new (schema, NULL, NULL, NULL, NULL, base_clock_now_us (&log->clock) / 1000);
+  g_autoptr (DeltaMetadata) metadata =
+      delta_metadata_new (schema, NULL, NULL, NULL, NULL, base_clock_now_us (&log->clock) / 1000);
   return write_batch_set_metadata (batch, metadata, error) ? g_steal_pointer (&batch) : NULL;
 }
 
@@ -387,7 +396,7 @@ append_table (LogSource *source, const RelationScan *scan, RelationText *out, GE
 
   for (guint i = 0; i < n; i++) {
     g_ptr_array_add (names, g_strdup_printf ("c%u", i));
-    columns[i] = (DeltaScanColumn) { i, g_ptr_array_index (names, i) };
+    columns[i] = (DeltaScanColumn){ i, g_ptr_array_index (names, i) };
   }
   DeltaScanRequest request = { .columns = columns, .n_columns = n };
   DeltaScan *text = delta_scan_new (source->snapshot, &request, source->cancel, error);
@@ -447,7 +456,8 @@ pipeline_log_source (Store *storage, Catalog *catalog, BaseCancel *cancel, GErro
     return NULL;
   gboolean has_journal = g_file_test (path, G_FILE_TEST_IS_REGULAR);
   if (snapshot == NULL && !has_journal) {
-    base_error_set (error, SLUICE_ERROR_PIPELINE_EVENT_LOG_NOT_FOUND, "There is no event log in %s: the pipeline never ran", store_root (storage));
+    base_error_set (error, SLUICE_ERROR_PIPELINE_EVENT_LOG_NOT_FOUND,
+                    "There is no event log in %s: the pipeline never ran", store_root (storage));
     return NULL;
   }
   LogSource *source = g_new0 (LogSource, 1);

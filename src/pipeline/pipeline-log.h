@@ -32,15 +32,15 @@ typedef enum {
 
 typedef struct {
   PipelineLevel level;
-  const char *type;    /* `flow_progress`, … */
-  const char *message; /* one sentence */
-  const char *dataset; /* (nullable) */
-  const char *flow;    /* (nullable) */
-  const char *flow_id; /* (nullable): run id */
-  gint64 batch;        /* -1 = none */
-  json_t *details;     /* (transfer full) (nullable): what stands below the member named as the type */
+  const char *type;      /* `flow_progress`, … */
+  const char *message;   /* one sentence */
+  const char *dataset;   /* (nullable) */
+  const char *flow;      /* (nullable) */
+  const char *flow_id;   /* (nullable): run id */
+  gint64 batch;          /* -1 = none */
+  json_t *details;       /* (transfer full) (nullable): what stands below the member named as the type */
   const GError *failure; /* (nullable) */
-  gboolean durable;    /* wait until it is on disk */
+  gboolean durable;      /* wait until it is on disk */
 } PipelineEvent;
 
 typedef struct PipelineLog PipelineLog;
@@ -55,7 +55,8 @@ typedef void (*PipelineLogListener) (const PipelineEvent *event, gpointer data);
  * Threads: a log serves any number of threads.
  * Returns: (transfer full).
  */
-PipelineLog *pipeline_log_open (Store *storage, const char *pipeline_id, const char *pipeline_name, const BaseClock *clock, GError **error);
+PipelineLog *pipeline_log_open (Store *storage, const char *pipeline_id, const char *pipeline_name,
+                                const BaseClock *clock, GError **error);
 void pipeline_log_free (PipelineLog *log); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PipelineLog, pipeline_log_free)
 

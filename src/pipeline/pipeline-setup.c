@@ -18,7 +18,8 @@
 static gboolean
 is_autocdc_target (const PipelineDataset *dataset)
 {
-  return dataset->flows->len > 0 && ((const PipelineFlow *) g_ptr_array_index (dataset->flows, 0))->kind == PIPELINE_FLOW_AUTOCDC;
+  return dataset->flows->len > 0 &&
+         ((const PipelineFlow *) g_ptr_array_index (dataset->flows, 0))->kind == PIPELINE_FLOW_AUTOCDC;
 }
 
 /* Properties of the table: the declared ones over the defaults of pipeline tables. */
@@ -29,7 +30,8 @@ wanted_properties (const PipelineDataset *dataset)
   const SqlPropertyList *declared = &dataset->table->properties;
 
   g_hash_table_insert (properties, g_strdup ("delta.enableRowTracking"), g_strdup ("true"));
-  if (is_autocdc_target (dataset) && base_settings_get_bool (dataset->place.settings, "engine.autoCdcTargets.legacyCdf"))
+  if (is_autocdc_target (dataset) &&
+      base_settings_get_bool (dataset->place.settings, "engine.autoCdcTargets.legacyCdf"))
     g_hash_table_insert (properties, g_strdup ("delta.enableChangeDataFeed"), g_strdup ("true"));
   for (guint i = 0; i < declared->n; i++)
     g_hash_table_insert (properties, g_strdup (declared->items[i].key), g_strdup (declared->items[i].value));
@@ -63,19 +65,21 @@ commit_metadata (WriteBatch *batch, const char *operation, GError **error)
 }
 
 static gboolean
-create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, const BaseType *schema, DuckSession *duck,
-              GError **error)
+create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, const BaseType *schema,
+              DuckSession *duck, GError **error)
 {
   g_autoptr (GHashTable) properties = wanted_properties (dataset);
   g_autofree const char **partitions = partition_columns (dataset);
   gint64 now_ms = base_clock_now_us (&run->clock) / 1000;
   g_autoptr (DeltaMetadata) metadata =
-    delta_metadata_new (schema, partitions, properties, dataset->name, dataset->table->comment, now_ms);
+      delta_metadata_new (schema, partitions, properties, dataset->name, dataset->table->comment, now_ms);
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
 
   return batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
-         commit_metadata (batch, dataset->kind == PIPELINE_STREAMING_TABLE ? "CREATE STREAMING TABLE" : "CREATE MATERIALIZED VIEW", error);
+         commit_metadata (
+             batch, dataset->kind == PIPELINE_STREAMING_TABLE ? "CREATE STREAMING TABLE" : "CREATE MATERIALIZED VIEW",
+             error);
 }
 
 /* ---- keeping it in step ---- */
@@ -98,7 +102,8 @@ check_partitions (const PipelineDataset *dataset, DeltaMetadata *metadata, GErro
 }
 
 static gboolean
-apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck, GError **error)
+apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck,
+               GError **error)
 {
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
   const SqlPropertyList *declared = &dataset->table->properties;
@@ -113,8 +118,10 @@ apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTabl
     delta_metadata_unref (metadata);
     metadata = changed;
   }
-  if (g_strcmp0 (delta_metadata_description (metadata), dataset->table->comment) != 0 && dataset->table->comment != NULL) {
-    DeltaMetadata *changed = delta_metadata_with_texts (metadata, delta_metadata_name (metadata), dataset->table->comment);
+  if (g_strcmp0 (delta_metadata_description (metadata), dataset->table->comment) != 0 &&
+      dataset->table->comment != NULL) {
+    DeltaMetadata *changed =
+        delta_metadata_with_texts (metadata, delta_metadata_name (metadata), dataset->table->comment);
     delta_metadata_unref (metadata);
     metadata = changed;
   }
@@ -122,7 +129,8 @@ apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTabl
     return TRUE;
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
-  return batch != NULL && write_batch_set_metadata (batch, metadata, error) && commit_metadata (batch, "SET TBLPROPERTIES", error);
+  return batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
+         commit_metadata (batch, "SET TBLPROPERTIES", error);
 }
 
 static gboolean
@@ -131,7 +139,8 @@ set_up_table (const PipelineRun *run, const PipelineDataset *dataset, const Base
   g_autoptr (DuckSession) duck = duck_session_new (catalog_engine (run->catalog), error);
   CatalogNew entry = { .schema = dataset->schema,
                        .name = dataset->name,
-                       .kind = dataset->kind == PIPELINE_STREAMING_TABLE ? CATALOG_KIND_STREAMING_TABLE : CATALOG_KIND_MATERIALIZED_VIEW,
+                       .kind = dataset->kind == PIPELINE_STREAMING_TABLE ? CATALOG_KIND_STREAMING_TABLE
+                                                                         : CATALOG_KIND_MATERIALIZED_VIEW,
                        .is_private = dataset->is_private,
                        .location = dataset->table->location,
                        .owner_pipeline = run->pipeline_id,
@@ -143,12 +152,14 @@ set_up_table (const PipelineRun *run, const PipelineDataset *dataset, const Base
 
   if (duck == NULL || !catalog_create (run->catalog, &entry, &outcome, &made, error))
     return FALSE;
-  if (outcome == CATALOG_EXISTS && made->is_private != dataset->is_private && !catalog_replace (run->catalog, &entry, NULL, error))
+  if (outcome == CATALOG_EXISTS && made->is_private != dataset->is_private &&
+      !catalog_replace (run->catalog, &entry, NULL, error))
     return FALSE;
   g_autoptr (DeltaTable) table = catalog_delta_table (run->catalog, made->location, error);
   if (table == NULL || !delta_table_exists (table, &exists, error))
     return FALSE;
-  return exists ? apply_changes (run, dataset, table, duck, error) : create_table (run, dataset, table, schema, duck, error);
+  return exists ? apply_changes (run, dataset, table, duck, error)
+                : create_table (run, dataset, table, schema, duck, error);
 }
 
 static gboolean
@@ -181,8 +192,9 @@ pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset,
 {
   if (dataset->kind == PIPELINE_TEMPORARY_VIEW)
     return TRUE;
-  gboolean good = catalog_schema_create (run->catalog, dataset->schema, NULL, NULL, NULL, TRUE, error) &&
-                  (dataset->kind == PIPELINE_VIEW ? set_up_view (run, dataset, error) : set_up_table (run, dataset, schema, error));
+  gboolean good =
+      catalog_schema_create (run->catalog, dataset->schema, NULL, NULL, NULL, TRUE, error) &&
+      (dataset->kind == PIPELINE_VIEW ? set_up_view (run, dataset, error) : set_up_table (run, dataset, schema, error));
   if (!good)
     base_error_add_context (error, "setting up `%s`", dataset->label);
   return good;
@@ -234,7 +246,8 @@ pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, 
     return FALSE;
   for (guint i = 0; i < dataset->flows->len && dataset->kind == PIPELINE_STREAMING_TABLE; i++) {
     const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
-    StreamProgress *one = stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run, table, error);
+    StreamProgress *one =
+        stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run, table, error);
     char *run_id = NULL;
     if (one == NULL)
       return FALSE;

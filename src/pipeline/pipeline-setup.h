@@ -11,7 +11,8 @@ G_BEGIN_DECLS
  *
  * Makes the dataset's table (or view entry) if it is not there, and applies changed properties and comments to it.
  */
-gboolean pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset, const BaseType *schema, GError **error);
+gboolean pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset, const BaseType *schema,
+                                  GError **error);
 
 /* A full refresh: one commit removes all rows and memory and carries txn(new run id, -1) of every flow; then their progress starts anew. */
 gboolean pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, GError **error);

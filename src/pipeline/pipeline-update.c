@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define MAX_RESTARTS 1000
+#define MAX_RESTARTS         1000
 #define FIRST_RETRY_DELAY_US (1 * G_USEC_PER_SEC)
 
 const char *
@@ -61,7 +61,8 @@ pipeline_spec_settings (const PipelineSpec *spec, GError **error)
   g_autoptr (BaseSettings) settings = base_settings_new (NULL);
 
   for (guint i = 0; i + 1 < spec->configuration->len; i += 2)
-    if (!base_settings_set (settings, g_ptr_array_index (spec->configuration, i), g_ptr_array_index (spec->configuration, i + 1), error)) {
+    if (!base_settings_set (settings, g_ptr_array_index (spec->configuration, i),
+                            g_ptr_array_index (spec->configuration, i + 1), error)) {
       base_error_set_position (error, spec->path, 0, 0, NULL);
       return NULL;
     }
@@ -141,38 +142,49 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Update, update_clear)
 
 /* ---- events ---- */
 
+static gboolean write_event (Update *update, PipelineLevel level, const char *type, json_t *details, gboolean durable,
+                             const GError *failure, GError **error, const char *format, ...) G_GNUC_PRINTF (8, 9);
 static gboolean
-write_event (Update *update, PipelineLevel level, const char *type, json_t *details, gboolean durable, const GError *failure, GError **error,
-             const char *format, ...) G_GNUC_PRINTF (8, 9);
-static gboolean
-write_event (Update *update, PipelineLevel level, const char *type, json_t *details, gboolean durable, const GError *failure, GError **error,
-             const char *format, ...)
+write_event (Update *update, PipelineLevel level, const char *type, json_t *details, gboolean durable,
+             const GError *failure, GError **error, const char *format, ...)
 {
   va_list args;
 
   va_start (args, format);
   g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
-  PipelineEvent event = { .level = level, .type = type, .message = message, .batch = -1, .details = details, .failure = failure, .durable = durable };
+  PipelineEvent event = { .level = level,
+                          .type = type,
+                          .message = message,
+                          .batch = -1,
+                          .details = details,
+                          .failure = failure,
+                          .durable = durable };
   return pipeline_log_write (update->log, &event, error);
 }
 
 static gboolean
 write_progress (Update *update, const char *state, const GError *failure, GError **error)
 {
-  gboolean is_end = strcmp (state, "COMPLETED") == 0 || strcmp (state, "FAILED") == 0 || strcmp (state, "CANCELED") == 0;
+  gboolean is_end =
+      strcmp (state, "COMPLETED") == 0 || strcmp (state, "FAILED") == 0 || strcmp (state, "CANCELED") == 0;
 
-  return write_event (update, failure != NULL ? PIPELINE_LEVEL_ERROR : PIPELINE_LEVEL_INFO, "update_progress", json_pack ("{s:s}", "state", state),
-                      is_end, failure, error, "Update %.8s is %s.", update->summary->update_id, state);
+  return write_event (update, failure != NULL ? PIPELINE_LEVEL_ERROR : PIPELINE_LEVEL_INFO, "update_progress",
+                      json_pack ("{s:s}", "state", state), is_end, failure, error, "Update %.8s is %s.",
+                      update->summary->update_id, state);
 }
 
 static gboolean
-write_flow_event (Update *update, const FlowState *state, PipelineFlowStatus status, const GError *failure, GError **error)
+write_flow_event (Update *update, const FlowState *state, PipelineFlowStatus status, const GError *failure,
+                  GError **error)
 {
   const char *text = pipeline_flow_status_text (status);
   g_autofree char *message = g_strdup_printf ("Flow '%s' is %s.", state->flow->name, text);
-  g_autofree char *flow_id = state->flow->kind == PIPELINE_FLOW_COMPLETE ? NULL : pipeline_flow_id (&update->run, state->flow);
-  PipelineEvent event = { .level = failure != NULL ? PIPELINE_LEVEL_ERROR : status == PIPELINE_FLOW_SKIPPED ? PIPELINE_LEVEL_WARN : PIPELINE_LEVEL_INFO,
+  g_autofree char *flow_id =
+      state->flow->kind == PIPELINE_FLOW_COMPLETE ? NULL : pipeline_flow_id (&update->run, state->flow);
+  PipelineEvent event = { .level = failure != NULL                   ? PIPELINE_LEVEL_ERROR
+                                   : status == PIPELINE_FLOW_SKIPPED ? PIPELINE_LEVEL_WARN
+                                                                     : PIPELINE_LEVEL_INFO,
                           .type = "flow_progress",
                           .message = message,
                           .dataset = state->flow->target->label,
@@ -210,17 +222,20 @@ static gboolean
 write_start_events (Update *update, gboolean is_retry, GError **error)
 {
   const char *user = update->environment->user != NULL ? update->environment->user : "unknown";
-  json_t *created = json_pack ("{s:s, s:s, s:b, s:o, s:o, s:b, s:o}", "run_as", user, "cause", is_retry ? "RETRY" : "USER_ACTION", "full_refresh",
-                               update->options->full_refresh_all, "full_refresh_selection", string_list (update->options->full_refresh),
-                               "refresh_selection", string_list (update->options->refresh), "validate_only", 0, "config",
-                               configuration_json (update));
+  json_t *created =
+      json_pack ("{s:s, s:s, s:b, s:o, s:o, s:b, s:o}", "run_as", user, "cause", is_retry ? "RETRY" : "USER_ACTION",
+                 "full_refresh", update->options->full_refresh_all, "full_refresh_selection",
+                 string_list (update->options->full_refresh), "refresh_selection",
+                 string_list (update->options->refresh), "validate_only", 0, "config", configuration_json (update));
 
-  return write_event (update, PIPELINE_LEVEL_INFO, "create_update", created, FALSE, NULL, error, "Update %.8s started by %s.",
-                      update->summary->update_id, user) &&
-         write_event (update, PIPELINE_LEVEL_INFO, "user_action", json_pack ("{s:s, s:s}", "action", "START", "user_name", user), FALSE, NULL, error,
+  return write_event (update, PIPELINE_LEVEL_INFO, "create_update", created, FALSE, NULL, error,
+                      "Update %.8s started by %s.", update->summary->update_id, user) &&
+         write_event (update, PIPELINE_LEVEL_INFO, "user_action",
+                      json_pack ("{s:s, s:s}", "action", "START", "user_name", user), FALSE, NULL, error,
                       "User %s performed START on the pipeline.", user) &&
-         write_event (update, PIPELINE_LEVEL_INFO, "runtime_details", json_pack ("{s:s, s:s}", "engine", "Sluice", "version", SLUICE_VERSION), FALSE,
-                      NULL, error, "Sluice %s.", SLUICE_VERSION) &&
+         write_event (update, PIPELINE_LEVEL_INFO, "runtime_details",
+                      json_pack ("{s:s, s:s}", "engine", "Sluice", "version", SLUICE_VERSION), FALSE, NULL, error,
+                      "Sluice %s.", SLUICE_VERSION) &&
          write_progress (update, "INITIALIZING", NULL, error);
 }
 
@@ -247,9 +262,10 @@ write_dataset_definition (Update *update, const PipelineDataset *dataset, GError
                           .message = message,
                           .dataset = dataset->label,
                           .batch = -1,
-                          .details = json_pack ("{s:s, s:I, s:o, s:s, s:o, s:o}", "dataset_type", types[dataset->kind], "num_flows",
-                                                (json_int_t) dataset->flows->len, "expectations", expectation_names, "schema", ddl,
-                                                "table_properties", property_object, "partition_columns", partitions) };
+                          .details = json_pack ("{s:s, s:I, s:o, s:s, s:o, s:o}", "dataset_type", types[dataset->kind],
+                                                "num_flows", (json_int_t) dataset->flows->len, "expectations",
+                                                expectation_names, "schema", ddl, "table_properties", property_object,
+                                                "partition_columns", partitions) };
   return pipeline_log_write (update->log, &event, error);
 }
 
@@ -266,9 +282,10 @@ write_flow_definition (Update *update, const PipelineFlow *flow, GError **error)
                           .flow = flow->name,
                           .batch = -1,
                           .details = json_pack ("{s:o, s:s, s:s, s:s, s:s, s:b, s:o}", "input_datasets",
-                                                string_list (pipeline_graph_flow_inputs (update->graph, flow)), "output_dataset",
-                                                flow->target->label, "flow_type", types[flow->kind], "schema", ddl, "language", "SQL", "once",
-                                                flow->once, "comment", flow->comment != NULL ? json_string (flow->comment) : json_null ()) };
+                                                string_list (pipeline_graph_flow_inputs (update->graph, flow)),
+                                                "output_dataset", flow->target->label, "flow_type", types[flow->kind],
+                                                "schema", ddl, "language", "SQL", "once", flow->once, "comment",
+                                                flow->comment != NULL ? json_string (flow->comment) : json_null ()) };
   return pipeline_log_write (update->log, &event, error);
 }
 
@@ -282,10 +299,11 @@ write_definitions (Update *update, GError **error)
     if (!write_flow_definition (update, pipeline_project_flow (update->project, i), error))
       return FALSE;
   return write_event (update, PIPELINE_LEVEL_INFO, "graph_created",
-                      json_pack ("{s:I, s:I}", "num_datasets", (json_int_t) pipeline_project_n_datasets (update->project), "num_flows",
+                      json_pack ("{s:I, s:I}", "num_datasets",
+                                 (json_int_t) pipeline_project_n_datasets (update->project), "num_flows",
                                  (json_int_t) pipeline_project_n_flows (update->project)),
-                      FALSE, NULL, error, "The graph has %u datasets and %u flows.", pipeline_project_n_datasets (update->project),
-                      pipeline_project_n_flows (update->project));
+                      FALSE, NULL, error, "The graph has %u datasets and %u flows.",
+                      pipeline_project_n_datasets (update->project), pipeline_project_n_flows (update->project));
 }
 
 /* ---- identity ---- */
@@ -329,7 +347,8 @@ registry_key (const char *id)
 static gboolean
 register_pipeline (Update *update, GError **error)
 {
-  g_autoptr (Store) warehouse = store_open (update->environment->stores, catalog_warehouse (update->environment->catalog), error);
+  g_autoptr (Store) warehouse =
+      store_open (update->environment->stores, catalog_warehouse (update->environment->catalog), error);
   g_autofree char *key = registry_key (update->pipeline_id);
   g_autoptr (GBytes) now = NULL;
 
@@ -349,7 +368,8 @@ open_environment (Update *update, gboolean may_write, GError **error)
   const PipelineEnvironment *environment = update->environment;
 
   update->storage = store_open (environment->stores, update->spec->storage, error);
-  if (update->storage == NULL || !find_pipeline_id (update->storage, update->settings, may_write, &update->pipeline_id, error))
+  if (update->storage == NULL ||
+      !find_pipeline_id (update->storage, update->settings, may_write, &update->pipeline_id, error))
     return FALSE;
   update->duck = duck_session_new (catalog_engine (environment->catalog), error);
   if (update->duck == NULL)
@@ -366,15 +386,15 @@ set_run (Update *update)
 {
   const PipelineEnvironment *environment = update->environment;
 
-  update->run = (PipelineRun) { .project = update->project,
-                                .catalog = environment->catalog,
-                                .storage = update->storage,
-                                .stores = environment->stores,
-                                .log = update->log,
-                                .clock = environment->clock,
-                                .cancel = environment->cancel,
-                                .user = environment->user,
-                                .pipeline_id = update->pipeline_id };
+  update->run = (PipelineRun){ .project = update->project,
+                               .catalog = environment->catalog,
+                               .storage = update->storage,
+                               .stores = environment->stores,
+                               .log = update->log,
+                               .clock = environment->clock,
+                               .cancel = environment->cancel,
+                               .user = environment->user,
+                               .pipeline_id = update->pipeline_id };
 }
 
 /* Which datasets the options name. */
@@ -384,7 +404,8 @@ mark_names (Update *update, const char *const *names, gboolean *marks, GError **
   for (guint i = 0; names != NULL && names[i] != NULL; i++) {
     PipelineDataset *dataset = pipeline_project_find_text (update->project, names[i]);
     if (dataset == NULL || !pipeline_dataset_is_stored (dataset))
-      return base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND, "The pipeline has no table `%s` to refresh", names[i]);
+      return base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
+                             "The pipeline has no table `%s` to refresh", names[i]);
     marks[dataset->index] = TRUE;
   }
   return TRUE;
@@ -421,7 +442,8 @@ select_datasets (Update *update, GError **error)
   update->full_refresh = g_new0 (gboolean, n + 1);
   for (guint i = 0; i < n; i++)
     update->selected[i] = all || options->full_refresh_all;
-  if (!mark_names (update, options->full_refresh, update->full_refresh, error) || !mark_names (update, options->refresh, update->selected, error))
+  if (!mark_names (update, options->full_refresh, update->full_refresh, error) ||
+      !mark_names (update, options->refresh, update->selected, error))
     return FALSE;
   for (guint i = 0; i < n; i++)
     update->selected[i] = update->selected[i] || update->full_refresh[i];
@@ -482,10 +504,11 @@ run_with_retries (FlowState *state, GError **error)
     gboolean must_restart = FALSE;
     if (pipeline_flow_run (&update->run, state->flow, &state->totals, &must_restart, &failure))
       return TRUE;
-    gboolean again = must_restart ? n_restarts++ < MAX_RESTARTS : base_error_is_retryable (failure) && n_tries_left-- > 0;
+    gboolean again =
+        must_restart ? n_restarts++ < MAX_RESTARTS : base_error_is_retryable (failure) && n_tries_left-- > 0;
     if (again) {
-      (void) write_event (update, PIPELINE_LEVEL_WARN, "flow_progress", json_pack ("{s:s}", "status", "STARTING"), FALSE, failure, NULL,
-                          "Flow '%s' is restarted: %s", state->flow->name, failure->message);
+      (void) write_event (update, PIPELINE_LEVEL_WARN, "flow_progress", json_pack ("{s:s}", "status", "STARTING"),
+                          FALSE, failure, NULL, "Flow '%s' is restarted: %s", state->flow->name, failure->message);
       if (must_restart || wait_to_retry (update, delay_us)) {
         delay_us = must_restart ? delay_us : delay_us * 2;
         continue;
@@ -521,10 +544,11 @@ flow_thread (gpointer data)
   FlowState *state = data;
   GError *failure = NULL;
   gint64 started_us = g_get_monotonic_time ();
-  gboolean good = write_flow_event (state->update, state, PIPELINE_FLOW_RUNNING, NULL, &failure) && run_with_retries (state, &failure);
+  gboolean good = write_flow_event (state->update, state, PIPELINE_FLOW_RUNNING, NULL, &failure) &&
+                  run_with_retries (state, &failure);
 
   state->duration_us = g_get_monotonic_time () - started_us;
-  PipelineFlowStatus status = good                                                               ? PIPELINE_FLOW_COMPLETED
+  PipelineFlowStatus status = good                                                      ? PIPELINE_FLOW_COMPLETED
                               : base_error_class (failure) == BASE_ERROR_CLASS_CANCELED ? PIPELINE_FLOW_STOPPED
                                                                                         : PIPELINE_FLOW_FAILED;
   end_flow (state, status, failure);
@@ -554,7 +578,8 @@ readiness (Update *update, const FlowState *state)
   }
   /* Flows into one table commit one after another. */
   for (guint k = 0; k < state->flow->target->flows->len; k++)
-    if (update->flows[((const PipelineFlow *) g_ptr_array_index (state->flow->target->flows, k))->index].phase == RUNNING)
+    if (update->flows[((const PipelineFlow *) g_ptr_array_index (state->flow->target->flows, k))->index].phase ==
+        RUNNING)
       answer = BLOCKED;
   return answer;
 }
@@ -691,8 +716,8 @@ reset (Update *update, GError **error)
     if (!wanted || !pipeline_dataset_is_stored (dataset))
       continue;
     if (!pipeline_dataset_reset_allowed (dataset)) {
-      if (!write_event (update, PIPELINE_LEVEL_WARN, "update_progress", json_pack ("{s:s}", "state", "RESETTING"), FALSE, NULL, error,
-                        "'%s' keeps its rows: pipelines.reset.allowed is false.", dataset->label))
+      if (!write_event (update, PIPELINE_LEVEL_WARN, "update_progress", json_pack ("{s:s}", "state", "RESETTING"),
+                        FALSE, NULL, error, "'%s' keeps its rows: pipelines.reset.allowed is false.", dataset->label))
         return FALSE;
       continue;
     }
@@ -715,17 +740,17 @@ summarise (Update *update)
       if (!state->selected)
         continue;
       PipelineFlowSummary *one = g_new0 (PipelineFlowSummary, 1);
-      *one = (PipelineFlowSummary) { .flow = g_strdup (state->flow->name),
-                                     .dataset = g_strdup (dataset->label),
-                                     .status = state->status,
-                                     .is_autocdc = state->totals.is_autocdc,
-                                     .n_batches = state->totals.n_batches,
-                                     .n_output_rows = state->totals.n_output_rows,
-                                     .n_upserted_rows = state->totals.n_upserted_rows,
-                                     .n_deleted_rows = state->totals.n_deleted_rows,
-                                     .n_dropped = state->totals.n_dropped,
-                                     .duration_us = state->duration_us,
-                                     .failure = state->failure != NULL ? g_error_copy (state->failure) : NULL };
+      *one = (PipelineFlowSummary){ .flow = g_strdup (state->flow->name),
+                                    .dataset = g_strdup (dataset->label),
+                                    .status = state->status,
+                                    .is_autocdc = state->totals.is_autocdc,
+                                    .n_batches = state->totals.n_batches,
+                                    .n_output_rows = state->totals.n_output_rows,
+                                    .n_upserted_rows = state->totals.n_upserted_rows,
+                                    .n_deleted_rows = state->totals.n_deleted_rows,
+                                    .n_dropped = state->totals.n_dropped,
+                                    .duration_us = state->duration_us,
+                                    .failure = state->failure != NULL ? g_error_copy (state->failure) : NULL };
       g_ptr_array_add (update->summary->flows, one);
     }
   }
@@ -756,7 +781,8 @@ note_failed_flows (Update *update, GError **error)
 
   for (guint i = 0; i < update->summary->flows->len; i++) {
     const PipelineFlowSummary *one = g_ptr_array_index (update->summary->flows, i);
-    if (one->status == PIPELINE_FLOW_FAILED || one->status == PIPELINE_FLOW_SKIPPED || one->status == PIPELINE_FLOW_STOPPED)
+    if (one->status == PIPELINE_FLOW_FAILED || one->status == PIPELINE_FLOW_SKIPPED ||
+        one->status == PIPELINE_FLOW_STOPPED)
       g_string_append_printf (names, "%s\n", one->flow);
   }
   if (!store_read (update->storage, "system/failed-flows", &before, error))
@@ -774,7 +800,11 @@ end_update (Update *update, GError **error)
 
   update->summary->completed = failure == NULL && !canceled;
   return note_failed_flows (update, error) &&
-         write_progress (update, canceled ? "CANCELED" : failure != NULL ? "FAILED" : "COMPLETED", failure, error) &&
+         write_progress (update,
+                         canceled          ? "CANCELED"
+                         : failure != NULL ? "FAILED"
+                                           : "COMPLETED",
+                         failure, error) &&
          pipeline_log_fold (update->log, update->environment->catalog, update->duck, error);
 }
 
@@ -784,12 +814,13 @@ end_invalid (Update *update, GError **error)
 {
   for (guint i = 0; i < update->summary->problems->len; i++) {
     const GError *problem = g_ptr_array_index (update->summary->problems, i);
-    if (!write_event (update, PIPELINE_LEVEL_ERROR, "update_progress", json_pack ("{s:s}", "state", "INITIALIZING"), FALSE, problem, error, "%s",
-                      problem->message))
+    if (!write_event (update, PIPELINE_LEVEL_ERROR, "update_progress", json_pack ("{s:s}", "state", "INITIALIZING"),
+                      FALSE, problem, error, "%s", problem->message))
       return FALSE;
   }
   g_autoptr (GError) failure = NULL;
-  base_error_set (&failure, SLUICE_ERROR_PIPELINE_UPDATE_FAILED, "The pipeline has %u problems", update->summary->problems->len);
+  base_error_set (&failure, SLUICE_ERROR_PIPELINE_UPDATE_FAILED, "The pipeline has %u problems",
+                  update->summary->problems->len);
   return write_progress (update, "FAILED", failure, error) &&
          pipeline_log_fold (update->log, update->environment->catalog, update->duck, error);
 }
@@ -813,7 +844,8 @@ run_phases (Update *update, gboolean is_retry, GError **error)
 static gboolean
 check_options (const PipelineUpdateOptions *options, GError **error)
 {
-  if (options->full_refresh_all && (options->refresh != NULL || options->full_refresh != NULL || options->refresh_failed))
+  if (options->full_refresh_all &&
+      (options->refresh != NULL || options->full_refresh != NULL || options->refresh_failed))
     return base_error_set (error, SLUICE_ERROR_CONFLICTING_PIPELINE_REFRESH_OPTIONS,
                            "--full-refresh-all cannot be combined with --refresh, --full-refresh or --refresh-failed");
   return TRUE;
@@ -826,17 +858,20 @@ take_lock (Update *update, GError **error)
     return FALSE;
   if (update->lock != NULL)
     return TRUE;
-  base_error_set (error, SLUICE_ERROR_ACTIVE_UPDATE_EXISTS, "Another update of the pipeline \"%s\" is running", update->spec->name);
+  base_error_set (error, SLUICE_ERROR_ACTIVE_UPDATE_EXISTS, "Another update of the pipeline \"%s\" is running",
+                  update->spec->name);
   base_error_set_hint (error, "wait for it to end; the lock is freed when its process ends");
   return FALSE;
 }
 
 static PipelineSummary *
-run_once (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment, const PipelineUpdateOptions *options,
-          gboolean is_retry, GError **error)
+run_once (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
+          const PipelineUpdateOptions *options, gboolean is_retry, GError **error)
 {
   g_autoptr (PipelineSummary) summary = summary_new ();
-  g_auto (Update) update = { .spec = spec, .settings = settings, .environment = environment, .options = options, .summary = summary };
+  g_auto (Update) update = {
+    .spec = spec, .settings = settings, .environment = environment, .options = options, .summary = summary
+  };
 
   g_mutex_init (&update.mutex);
   g_cond_init (&update.ended);
@@ -873,13 +908,16 @@ PipelineSummary *
 pipeline_update_run (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
                      const PipelineUpdateOptions *options, GError **error)
 {
-  gint64 n_retries = base_settings_get_bool (settings, "pipelines.development") ? 0 : base_settings_get_int (settings, "pipelines.numUpdateRetryAttempts");
+  gint64 n_retries = base_settings_get_bool (settings, "pipelines.development")
+                         ? 0
+                         : base_settings_get_int (settings, "pipelines.numUpdateRetryAttempts");
   gboolean is_retry = FALSE;
 
   if (!check_options (options, error))
     return NULL;
   if (base_settings_get_bool (settings, "pipelines.continuous")) {
-    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "Continuous mode (pipelines.continuous) is not supported; run updates one after another");
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "Continuous mode (pipelines.continuous) is not supported; run updates one after another");
     return NULL;
   }
   for (;;) {
@@ -904,7 +942,8 @@ validate_only (Update *update, GError **error)
 }
 
 PipelineSummary *
-pipeline_update_dry_run (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment, GError **error)
+pipeline_update_dry_run (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
+                         GError **error)
 {
   g_autoptr (PipelineSummary) summary = summary_new ();
   g_auto (Update) update = { .spec = spec, .settings = settings, .environment = environment, .summary = summary };
@@ -916,8 +955,8 @@ pipeline_update_dry_run (const PipelineSpec *spec, BaseSettings *settings, const
 }
 
 char *
-pipeline_update_graph (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment, gboolean as_dot,
-                       PipelineSummary **summary, GError **error)
+pipeline_update_graph (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
+                       gboolean as_dot, PipelineSummary **summary, GError **error)
 {
   g_autoptr (PipelineSummary) made = summary_new ();
   g_auto (Update) update = { .spec = spec, .settings = settings, .environment = environment, .summary = made };
@@ -944,7 +983,8 @@ find_storage (Catalog *catalog, const char *id, Store **storage, GError **error)
   if (warehouse == NULL || !store_read (warehouse, key, &bytes, error))
     return FALSE;
   if (bytes == NULL)
-    return base_error_set (error, SLUICE_ERROR_PIPELINE_EVENT_LOG_NOT_FOUND, "This warehouse knows no pipeline with the id '%s'", id);
+    return base_error_set (error, SLUICE_ERROR_PIPELINE_EVENT_LOG_NOT_FOUND,
+                           "This warehouse knows no pipeline with the id '%s'", id);
   g_autofree char *path = g_strndup (g_bytes_get_data (bytes, NULL), MIN (g_bytes_get_size (bytes), 4096));
   *storage = store_open (catalog_stores (catalog), path, error);
   return *storage != NULL;
@@ -962,13 +1002,14 @@ pipeline_of_table (CatalogSession *session, const char *const *parts, GError **e
     return NULL;
   }
   if (reference.entry->owner_pipeline == NULL)
-    base_error_set (error, SLUICE_ERROR_PIPELINE_EVENT_LOG_NOT_FOUND, "`%s` is not a table of a pipeline", reference.entry->name);
+    base_error_set (error, SLUICE_ERROR_PIPELINE_EVENT_LOG_NOT_FOUND, "`%s` is not a table of a pipeline",
+                    reference.entry->name);
   return g_strdup (reference.entry->owner_pipeline);
 }
 
 static gboolean
-bind_event_log (CatalogSession *session, const RelationTableFunctionRequest *request, RelationTableAnswer *answer, G_GNUC_UNUSED gpointer data,
-                GError **error)
+bind_event_log (CatalogSession *session, const RelationTableFunctionRequest *request, RelationTableAnswer *answer,
+                G_GNUC_UNUSED gpointer data, GError **error)
 {
   const RelationArgument *argument = request->n_arguments == 1 ? &request->arguments[0] : NULL;
   g_autofree char *id = NULL;
@@ -976,13 +1017,16 @@ bind_event_log (CatalogSession *session, const RelationTableFunctionRequest *req
 
   if (argument != NULL && argument->identifier != NULL)
     id = pipeline_of_table (session, argument->identifier, error);
-  else if (argument != NULL && argument->value != NULL && !argument->value->is_null && base_type_kind (argument->value->type) == BASE_TYPE_STRING)
+  else if (argument != NULL && argument->value != NULL && !argument->value->is_null &&
+           base_type_kind (argument->value->type) == BASE_TYPE_STRING)
     id = g_strndup (argument->value->text, argument->value->size);
   else
-    base_error_set (error, SLUICE_ERROR_INCORRECT_NUMBER_OF_ARGUMENTS, "event_log takes the id of a pipeline, or TABLE(name)");
+    base_error_set (error, SLUICE_ERROR_INCORRECT_NUMBER_OF_ARGUMENTS,
+                    "event_log takes the id of a pipeline, or TABLE(name)");
   if (id == NULL || !find_storage (catalog_session_catalog (session), id, &storage, error))
     return FALSE;
-  answer->source = pipeline_log_source (storage, catalog_session_catalog (session), catalog_session_cancel (session), error);
+  answer->source =
+      pipeline_log_source (storage, catalog_session_catalog (session), catalog_session_cancel (session), error);
   return answer->source != NULL;
 }
 
@@ -1020,12 +1064,14 @@ print_rows (DuckResult *result, PipelineLineFunc line, gpointer data, GError **e
 }
 
 gboolean
-pipeline_each_event (const PipelineSpec *spec, const PipelineEnvironment *environment, PipelineLineFunc line, gpointer data, GError **error)
+pipeline_each_event (const PipelineSpec *spec, const PipelineEnvironment *environment, PipelineLineFunc line,
+                     gpointer data, GError **error)
 {
   g_autoptr (Store) storage = store_open (environment->stores, spec->storage, error);
   g_autoptr (RelationSource) source =
-    storage != NULL ? pipeline_log_source (storage, environment->catalog, environment->cancel, error) : NULL;
-  g_autoptr (DuckSession) duck = source != NULL ? duck_session_new (catalog_engine (environment->catalog), error) : NULL;
+      storage != NULL ? pipeline_log_source (storage, environment->catalog, environment->cancel, error) : NULL;
+  g_autoptr (DuckSession) duck =
+      source != NULL ? duck_session_new (catalog_engine (environment->catalog), error) : NULL;
   if (duck == NULL)
     return FALSE;
   guint n = base_type_n_fields (source->schema);

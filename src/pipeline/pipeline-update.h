@@ -33,7 +33,7 @@ typedef struct {
   const char *const *refresh;      /* (nullable): names, NULL-terminated */
   const char *const *full_refresh; /* (nullable) */
   gboolean full_refresh_all;
-  gboolean refresh_failed; /* what failed in the last update, and what is below it */
+  gboolean refresh_failed;      /* what failed in the last update, and what is below it */
   PipelineLogListener listener; /* (nullable): every event, on the thread that wrote it */
   gpointer listener_data;
 } PipelineUpdateOptions;
@@ -78,15 +78,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (PipelineSummary, pipeline_summary_free)
  *         the project and failures of flows are in the summary.
  * Returns: (transfer full).
  */
-PipelineSummary *pipeline_update_run (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
-                                      const PipelineUpdateOptions *options, GError **error);
+PipelineSummary *pipeline_update_run (const PipelineSpec *spec, BaseSettings *settings,
+                                      const PipelineEnvironment *environment, const PipelineUpdateOptions *options,
+                                      GError **error);
 
 /* Validation only: reads no data, writes nothing. */
-PipelineSummary *pipeline_update_dry_run (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
-                                          GError **error);
+PipelineSummary *pipeline_update_dry_run (const PipelineSpec *spec, BaseSettings *settings,
+                                          const PipelineEnvironment *environment, GError **error);
 /* The graph as text, or in the DOT language. @summary: (out): problems. Returns: (transfer full) (nullable). */
-char *pipeline_update_graph (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment, gboolean as_dot,
-                             PipelineSummary **summary, GError **error);
+char *pipeline_update_graph (const PipelineSpec *spec, BaseSettings *settings, const PipelineEnvironment *environment,
+                             gboolean as_dot, PipelineSummary **summary, GError **error);
 
 /* Settings of a spec: its configuration as a layer over the engine's defaults. (transfer full). Errors: INVALID_CONF_VALUE. */
 BaseSettings *pipeline_spec_settings (const PipelineSpec *spec, GError **error);
@@ -98,7 +99,7 @@ void pipeline_register_functions (Catalog *catalog);
 
 /* Every event of the pipeline as JSON, one line each, oldest first, given to @line. Errors: PIPELINE_EVENT_LOG_NOT_FOUND. */
 typedef void (*PipelineLineFunc) (const char *line, gpointer data);
-gboolean pipeline_each_event (const PipelineSpec *spec, const PipelineEnvironment *environment, PipelineLineFunc line, gpointer data,
-                              GError **error);
+gboolean pipeline_each_event (const PipelineSpec *spec, const PipelineEnvironment *environment, PipelineLineFunc line,
+                              gpointer data, GError **error);
 
 G_END_DECLS
