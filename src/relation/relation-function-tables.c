@@ -7,7 +7,10 @@ const RelationFunctionRows *
 relation_function_tables (guint *n_tables)
 {
   static const RelationFunctionRows tables[] = {
-    relation_function_rows_operator,
+    relation_function_rows_operator, relation_function_rows_condition, relation_function_rows_math,
+    relation_function_rows_string,   relation_function_rows_datetime,  relation_function_rows_interval,
+    relation_function_rows_array,    relation_function_rows_map,       relation_function_rows_aggregate,
+    relation_function_rows_window,   relation_function_rows_generator, relation_function_rows_misc,
   };
   *n_tables = G_N_ELEMENTS (tables);
   return tables;

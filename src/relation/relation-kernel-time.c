@@ -29,8 +29,8 @@ time_bind_free (gpointer data)
 
 /* @zone_arg, @pattern_arg: number of the argument, -1 = none. */
 static gboolean
-bind_arguments (const DuckKernelBind *bind, RelationKernels *kernels, int zone_arg, int pattern_arg, gboolean for_reading,
-                gpointer *bind_data, GError **error)
+bind_arguments (const DuckKernelBind *bind, RelationKernels *kernels, int zone_arg, int pattern_arg,
+                gboolean for_reading, gpointer *bind_data, GError **error)
 {
   TimeBind *data = g_new0 (TimeBind, 1);
   g_autofree char *zone = NULL;
@@ -65,13 +65,14 @@ zone_at (const DuckKernelCall *call, guint arg, guint row, GError **error)
 }
 
 #define ZONE_BIND(number)                                                                                              \
-  static gboolean bind_zone_##number (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data,              \
+  static gboolean bind_zone_##number (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data,             \
                                       GError **error)                                                                  \
   {                                                                                                                    \
     return bind_arguments (bind, user_data, number, -1, FALSE, bind_data, error);                                      \
   }
 ZONE_BIND (1)
 ZONE_BIND (2)
+ZONE_BIND (3)
 
 ZONE_BIND (4)
 
@@ -100,11 +101,10 @@ static gboolean
 add_months_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; row < call->n_rows; row++)
-    if (!duck_kernel_skip (call, row)
-        && !set_date (call->result, row,
-                      relation_civil_add_months (duck_vector_int64 (&call->args[0], row),
-                                                 duck_vector_int64 (&call->args[1], row)),
-                      error))
+    if (!duck_kernel_skip (call, row) && !set_date (call->result, row,
+                                                    relation_civil_add_months (duck_vector_int64 (&call->args[0], row),
+                                                                               duck_vector_int64 (&call->args[1], row)),
+                                                    error))
       return FALSE;
   return TRUE;
 }
@@ -135,7 +135,8 @@ instant_add_run (const DuckKernelCall *call, GError **error)
     if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
       return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
     if (months != 0 || days != 0)
-      instant = relation_zone_to_instant (zone, wall_add_months_days (relation_zone_to_wall (zone, instant), months, days));
+      instant =
+          relation_zone_to_instant (zone, wall_add_months_days (relation_zone_to_wall (zone, instant), months, days));
     if (!set_us (call->result, row, (RelationInt128) instant + us, error))
       return FALSE;
   }
@@ -157,6 +158,100 @@ wall_add_run (const DuckKernelCall *call, GError **error)
       return FALSE;
   }
   return TRUE;
+}
+
+/* (time, microseconds, subtract?, [zone]): whole days move on the wall clock, as Spark adds day-time intervals. */
+static gboolean
+run_add_us (const DuckKernelCall *call, gboolean wall, GError **error)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    RelationInt128 us = duck_vector_int64 (&call->args[1], row);
+    if (duck_vector_bool (&call->args[2], row))
+      us = -us;
+    gint64 days = (gint64) (us / RELATION_US_PER_DAY);
+    us -= (RelationInt128) days * RELATION_US_PER_DAY;
+    gint64 time = duck_vector_int64 (&call->args[0], row);
+    if (ABS (days) > 366 * 600000)
+      return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
+    if (wall)
+      time += days * RELATION_US_PER_DAY;
+    else if (days != 0) {
+      const RelationZone *zone = zone_at (call, 3, row, error);
+      if (zone == NULL)
+        return FALSE;
+      time = relation_zone_to_instant (zone, relation_zone_to_wall (zone, time) + days * RELATION_US_PER_DAY);
+    }
+    if (!set_us (call->result, row, time + us, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+instant_add_us_run (const DuckKernelCall *call, GError **error)
+{
+  return run_add_us (call, FALSE, error);
+}
+static gboolean
+wall_add_us_run (const DuckKernelCall *call, GError **error)
+{
+  return run_add_us (call, TRUE, error);
+}
+
+typedef enum { CALENDAR_DATE, CALENDAR_WALL, CALENDAR_INSTANT } CalendarTime;
+
+/* (time, calendar interval, subtract?, [zone]) */
+static gboolean
+run_add_calendar (const DuckKernelCall *call, CalendarTime what, GError **error)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    DuckInterval interval = duck_vector_interval (&call->args[1], row);
+    int sign = duck_vector_bool (&call->args[2], row) ? -1 : 1;
+    gint64 months = (gint64) interval.months * sign, days = (gint64) interval.days * sign;
+    RelationInt128 us = (RelationInt128) interval.us * sign;
+    gint64 time = duck_vector_int64 (&call->args[0], row);
+    if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
+      return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
+    if (what == CALENDAR_DATE) {
+      if (us != 0)
+        return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                               "a date plus an interval of hours is not supported");
+      if (!set_date (call->result, row, relation_civil_add_months (time, months) + days, error))
+        return FALSE;
+      continue;
+    }
+    if (what == CALENDAR_WALL)
+      time = wall_add_months_days (time, months, days);
+    else if (months != 0 || days != 0) {
+      const RelationZone *zone = zone_at (call, 3, row, error);
+      if (zone == NULL)
+        return FALSE;
+      time = relation_zone_to_instant (zone, wall_add_months_days (relation_zone_to_wall (zone, time), months, days));
+    }
+    if (!set_us (call->result, row, time + us, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+date_add_calendar_run (const DuckKernelCall *call, GError **error)
+{
+  return run_add_calendar (call, CALENDAR_DATE, error);
+}
+static gboolean
+wall_add_calendar_run (const DuckKernelCall *call, GError **error)
+{
+  return run_add_calendar (call, CALENDAR_WALL, error);
+}
+static gboolean
+instant_add_calendar_run (const DuckKernelCall *call, GError **error)
+{
+  return run_add_calendar (call, CALENDAR_INSTANT, error);
 }
 
 /* ---- zones ---- */
@@ -232,8 +327,8 @@ static Unit
 unit_from_text (const char *text, gsize size, gboolean for_trunc)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (unit_names); i++)
-    if (strlen (unit_names[i].name) == size && g_ascii_strncasecmp (text, unit_names[i].name, size) == 0
-        && (for_trunc ? strcmp (unit_names[i].name, "DAYOFYEAR") != 0 : !unit_names[i].only_trunc))
+    if (strlen (unit_names[i].name) == size && g_ascii_strncasecmp (text, unit_names[i].name, size) == 0 &&
+        (for_trunc ? strcmp (unit_names[i].name, "DAYOFYEAR") != 0 : !unit_names[i].only_trunc))
       return unit_names[i].unit;
   return UNIT_NONE;
 }
@@ -296,8 +391,8 @@ date_trunc_run (const DuckKernelCall *call, GError **error)
     gint64 offset = relation_zone_offset_us (zone, instant);
     gint64 wall = instant + offset;
     if (unit <= UNIT_DAY)
-      instant = relation_zone_to_instant (
-          zone, truncate_days (relation_floor_div (wall, RELATION_US_PER_DAY), unit) * RELATION_US_PER_DAY);
+      instant = relation_zone_to_instant (zone, truncate_days (relation_floor_div (wall, RELATION_US_PER_DAY), unit) *
+                                                    RELATION_US_PER_DAY);
     else
       instant = relation_floor_div (wall, unit_us (unit)) * unit_us (unit) - offset;
     duck_vector_set (call->result, gint64, row, instant);
@@ -329,7 +424,8 @@ trunc_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gint64
 whole_months (gint64 from, gint64 to)
 {
-  gint64 from_day = relation_floor_div (from, RELATION_US_PER_DAY), to_day = relation_floor_div (to, RELATION_US_PER_DAY);
+  gint64 from_day = relation_floor_div (from, RELATION_US_PER_DAY),
+         to_day = relation_floor_div (to, RELATION_US_PER_DAY);
   gint64 from_year, to_year;
   int from_month, to_month, day_a, day_b;
   relation_civil_from_days (from_day, &from_year, &from_month, &day_a);
@@ -395,8 +491,8 @@ months_between_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     relation_civil_from_us (duck_vector_int64 (&call->args[0], row), &a);
     relation_civil_from_us (duck_vector_int64 (&call->args[1], row), &b);
     double months = (double) ((a.year - b.year) * 12 + a.month - b.month);
-    gboolean both_last = a.day == relation_civil_month_length (a.year, a.month)
-                         && b.day == relation_civil_month_length (b.year, b.month);
+    gboolean both_last = a.day == relation_civil_month_length (a.year, a.month) &&
+                         b.day == relation_civil_month_length (b.year, b.month);
     if (a.day != b.day && !both_last) {
       gint64 seconds_a = (a.hour * 60 + a.minute) * 60 + a.second, seconds_b = (b.hour * 60 + b.minute) * 60 + b.second;
       gint64 seconds = (gint64) (a.day - b.day) * 86400 + seconds_a - seconds_b;
@@ -496,7 +592,8 @@ timestamp_units_run (const DuckKernelCall *call, GError **error)
   for (guint row = 0; row < call->n_rows; row++) {
     if (duck_kernel_skip (call, row))
       continue;
-    RelationInt128 us = (RelationInt128) duck_vector_int64 (&call->args[0], row) * duck_vector_int64 (&call->args[1], row);
+    RelationInt128 us =
+        (RelationInt128) duck_vector_int64 (&call->args[0], row) * duck_vector_int64 (&call->args[1], row);
     if (!set_us (call->result, row, us, error))
       return FALSE;
   }
@@ -507,21 +604,21 @@ timestamp_units_run (const DuckKernelCall *call, GError **error)
 static gboolean
 next_day_run (const DuckKernelCall *call, GError **error)
 {
-  static const char *const names[] = { "MO", "MON", "MONDAY", "TU", "TUE", "TUESDAY", "WE", "WED", "WEDNESDAY",
-                                       "TH", "THU", "THURSDAY", "FR", "FRI", "FRIDAY", "SA", "SAT", "SATURDAY",
-                                       "SU", "SUN", "SUNDAY" };
+  static const char *const names[] = { "MO",     "MON",       "MONDAY", "TU",       "TUE",      "TUESDAY", "WE",
+                                       "WED",    "WEDNESDAY", "TH",     "THU",      "THURSDAY", "FR",      "FRI",
+                                       "FRIDAY", "SA",        "SAT",    "SATURDAY", "SU",       "SUN",     "SUNDAY" };
   for (guint row = 0; row < call->n_rows; row++) {
     if (duck_kernel_skip (call, row))
       continue;
     gsize size;
     const char *text = duck_vector_string (&call->args[1], row, &size);
     gsize index = 0;
-    while (index < G_N_ELEMENTS (names)
-           && !(strlen (names[index]) == size && g_ascii_strncasecmp (text, names[index], size) == 0))
+    while (index < G_N_ELEMENTS (names) &&
+           !(strlen (names[index]) == size && g_ascii_strncasecmp (text, names[index], size) == 0))
       index++;
     if (index == G_N_ELEMENTS (names))
-      return base_error_set (error, SLUICE_ERROR_ILLEGAL_DAY_OF_WEEK, "'%.*s' is not a day of the week", (int) MIN (size, 40),
-                             text);
+      return base_error_set (error, SLUICE_ERROR_ILLEGAL_DAY_OF_WEEK, "'%.*s' is not a day of the week",
+                             (int) MIN (size, 40), text);
     gint64 date = duck_vector_int64 (&call->args[0], row);
     int wanted = (int) (index / 3) + 1;
     if (!set_date (call->result, row, date + 1 + (wanted + 6 - relation_civil_iso_weekday (date)) % 7, error))
@@ -624,8 +721,8 @@ day_name_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 month_name_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  static const char *const names[]
-      = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+  static const char *const names[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
   for (guint row = 0; row < call->n_rows; row++) {
     if (duck_kernel_skip (call, row))
       continue;
@@ -641,7 +738,8 @@ month_name_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 
 /* The compiled constant, or a fresh one kept in @own for the row. */
 static const RelationPattern *
-pattern_at (const DuckKernelCall *call, guint arg, guint row, gboolean for_reading, RelationPattern **own, GError **error)
+pattern_at (const DuckKernelCall *call, guint arg, guint row, gboolean for_reading, RelationPattern **own,
+            GError **error)
 {
   const TimeBind *bind = call->bind_data;
   if (bind != NULL && bind->pattern != NULL)
@@ -718,7 +816,8 @@ run_parse (const DuckKernelCall *call, ParseResult what, GError **error)
       duck_vector_set_null (call->result, row);
       continue;
     }
-    gint64 instant = time.has_offset ? time.wall_us - time.offset_us : relation_zone_to_instant (own_zone, time.wall_us);
+    gint64 instant =
+        time.has_offset ? time.wall_us - time.offset_us : relation_zone_to_instant (own_zone, time.wall_us);
     if (what == PARSE_INSTANT)
       duck_vector_set (call->result, gint64, row, instant);
     else if (what == PARSE_WALL)
@@ -768,7 +867,8 @@ interval_scale_run (const DuckKernelCall *call, GError **error)
       continue;
     }
     if (is_floating) {
-      double exact = divide ? (double) value / duck_vector_double (number, row) : (double) value * duck_vector_double (number, row);
+      double exact = divide ? (double) value / duck_vector_double (number, row)
+                            : (double) value * duck_vector_double (number, row);
       double rounded = copysign (floor (fabs (exact) + 0.5), exact);
       fits = rounded > -9.2233720368547748e18 && rounded < 9.2233720368547748e18;
       result = fits ? (gint64) rounded : 0;
@@ -779,7 +879,8 @@ interval_scale_run (const DuckKernelCall *call, GError **error)
     gboolean is_months = call->result->bytes == 4;
     fits = fits && result >= (is_months ? G_MININT32 : G_MININT64) && result <= (is_months ? G_MAXINT32 : G_MAXINT64);
     if (!fits && !try_it)
-      return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION, "an interval is too long");
+      return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
+                             "an interval is too long");
     if (fits)
       duck_vector_set_int128 (call->result, row, result);
     else
@@ -816,12 +917,13 @@ make_dt_interval_run (const DuckKernelCall *call, GError **error)
   for (guint row = 0; row < call->n_rows; row++) {
     if (duck_kernel_skip (call, row))
       continue;
-    RelationInt128 us = (RelationInt128) duck_vector_int64 (&call->args[0], row) * RELATION_US_PER_DAY
-                        + (RelationInt128) duck_vector_int64 (&call->args[1], row) * 3600000000
-                        + (RelationInt128) duck_vector_int64 (&call->args[2], row) * 60000000
-                        + duck_vector_int64 (&call->args[3], row);
+    RelationInt128 us = (RelationInt128) duck_vector_int64 (&call->args[0], row) * RELATION_US_PER_DAY +
+                        (RelationInt128) duck_vector_int64 (&call->args[1], row) * 3600000000 +
+                        (RelationInt128) duck_vector_int64 (&call->args[2], row) * 60000000 +
+                        duck_vector_int64 (&call->args[3], row);
     if (us < G_MININT64 || us > G_MAXINT64)
-      return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION, "an interval is too long");
+      return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
+                             "an interval is too long");
     duck_vector_set (call->result, gint64, row, (gint64) us);
   }
   return TRUE;
@@ -836,7 +938,8 @@ make_ym_interval_run (const DuckKernelCall *call, GError **error)
       continue;
     gint64 months = duck_vector_int64 (&call->args[0], row) * 12 + duck_vector_int64 (&call->args[1], row);
     if (months < G_MININT32 || months > G_MAXINT32)
-      return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION, "an interval is too long");
+      return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
+                             "an interval is too long");
     duck_vector_set (call->result, gint32, row, (gint32) months);
   }
   return TRUE;
@@ -854,8 +957,8 @@ make_interval_run (const DuckKernelCall *call, GError **error)
       parts[i] = duck_vector_int64 (&call->args[i], row);
     gint64 months = parts[0] * 12 + parts[1], days = parts[2] * 7 + parts[3];
     RelationInt128 us = (RelationInt128) parts[4] * 3600000000 + (RelationInt128) parts[5] * 60000000 + parts[6];
-    if (months < G_MININT32 || months > G_MAXINT32 || days < G_MININT32 || days > G_MAXINT32 || us < G_MININT64
-        || us > G_MAXINT64) {
+    if (months < G_MININT32 || months > G_MAXINT32 || days < G_MININT32 || days > G_MAXINT32 || us < G_MININT64 ||
+        us > G_MAXINT64) {
       if (!duck_vector_bool (&call->args[7], row))
         return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW, "an interval is too long");
       duck_vector_set_null (call->result, row);
@@ -877,13 +980,14 @@ time_bucket_run (const DuckKernelCall *call, GError **error)
     gint64 width = duck_vector_int64 (&call->args[0], row);
     gint64 us = duck_vector_int64 (&call->args[1], row), origin = duck_vector_int64 (&call->args[2], row);
     if (width <= 0)
-      return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_VALUE_OUT_OF_RANGE, "the width of a bucket must be positive");
+      return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_VALUE_OUT_OF_RANGE,
+                             "the width of a bucket must be positive");
     duck_vector_set (call->result, gint64, row, origin + relation_floor_div (us - origin, width) * width);
   }
   return TRUE;
 }
 
-#define TZ "TIMESTAMP WITH TIME ZONE"
+#define TZ            "TIMESTAMP WITH TIME ZONE"
 #define ZONED(number) .bind = bind_zone_##number, .free_bind_data = time_bind_free
 
 const DuckKernel *
@@ -900,9 +1004,35 @@ relation_kernel_rows_time (guint *n)
       .args = { "TIMESTAMP", "INTEGER", "INTEGER", "BIGINT" },
       .result = "TIMESTAMP",
       .run = wall_add_run },
+    { .name = "sluice_instant_add_us",
+      .args = { TZ, "BIGINT", "BOOLEAN", "VARCHAR" },
+      .result = TZ,
+      .run = instant_add_us_run,
+      ZONED (3) },
+    { .name = "sluice_wall_add_us",
+      .args = { "TIMESTAMP", "BIGINT", "BOOLEAN" },
+      .result = "TIMESTAMP",
+      .run = wall_add_us_run },
+    { .name = "sluice_date_add_calendar",
+      .args = { "DATE", "INTERVAL", "BOOLEAN" },
+      .result = "DATE",
+      .run = date_add_calendar_run },
+    { .name = "sluice_wall_add_calendar",
+      .args = { "TIMESTAMP", "INTERVAL", "BOOLEAN" },
+      .result = "TIMESTAMP",
+      .run = wall_add_calendar_run },
+    { .name = "sluice_instant_add_calendar",
+      .args = { TZ, "INTERVAL", "BOOLEAN", "VARCHAR" },
+      .result = TZ,
+      .run = instant_add_calendar_run,
+      ZONED (3) },
     { .name = "sluice_to_wall", .args = { TZ, "VARCHAR" }, .result = "TIMESTAMP", .run = to_wall_run, ZONED (1) },
     { .name = "sluice_to_instant", .args = { "TIMESTAMP", "VARCHAR" }, .result = TZ, .run = to_instant_run, ZONED (1) },
-    { .name = "sluice_date_trunc", .args = { "VARCHAR", TZ, "VARCHAR" }, .result = TZ, .run = date_trunc_run, ZONED (2) },
+    { .name = "sluice_date_trunc",
+      .args = { "VARCHAR", TZ, "VARCHAR" },
+      .result = TZ,
+      .run = date_trunc_run,
+      ZONED (2) },
     { .name = "sluice_trunc", .args = { "DATE", "VARCHAR" }, .result = "DATE", .run = trunc_run },
     { .name = "sluice_timestamp_diff",
       .args = { "VARCHAR", "TIMESTAMP", "TIMESTAMP" },
@@ -947,17 +1077,16 @@ relation_kernel_rows_time (guint *n)
       .run = parse_date_run,
       .bind = bind_parse,
       .free_bind_data = time_bind_free },
-    { .name = "sluice_interval_scale",
-      .args = { "BIGINT", "ANY", "BOOLEAN", "BOOLEAN" },
-      .run = interval_scale_run },
-    { .name = "sluice_interval_add",
-      .args = { "BIGINT", "BIGINT", "BOOLEAN", "BOOLEAN" },
-      .run = interval_add_run },
+    { .name = "sluice_interval_scale", .args = { "BIGINT", "ANY", "BOOLEAN", "BOOLEAN" }, .run = interval_scale_run },
+    { .name = "sluice_interval_add", .args = { "BIGINT", "BIGINT", "BOOLEAN", "BOOLEAN" }, .run = interval_add_run },
     { .name = "sluice_make_dt_interval",
       .args = { "INTEGER", "INTEGER", "INTEGER", "DECIMAL(18,6)" },
       .result = "BIGINT",
       .run = make_dt_interval_run },
-    { .name = "sluice_make_ym_interval", .args = { "INTEGER", "INTEGER" }, .result = "INTEGER", .run = make_ym_interval_run },
+    { .name = "sluice_make_ym_interval",
+      .args = { "INTEGER", "INTEGER" },
+      .result = "INTEGER",
+      .run = make_ym_interval_run },
     { .name = "sluice_make_interval",
       .args = { "INTEGER", "INTEGER", "INTEGER", "INTEGER", "INTEGER", "INTEGER", "DECIMAL(18,6)", "BOOLEAN" },
       .result = "INTERVAL",

@@ -116,16 +116,24 @@ relation_kernels_new_zones (DuckEngine *engine)
   return relation_zones_new (load_zone, engine);
 }
 
+static void
+kernels_free (gpointer data)
+{
+  RelationKernels *kernels = data;
+  relation_zones_unref (kernels->zones);
+  g_free (kernels);
+}
+
 gboolean
 relation_kernels_register (DuckEngine *engine, GError **error)
 {
   static const DuckKernel *(*const tables[]) (guint *) = {
-    relation_kernel_rows_cast,
-    relation_kernel_rows_decimal,
-    relation_kernel_rows_math,
+    relation_kernel_rows_cast, relation_kernel_rows_decimal, relation_kernel_rows_math,
+    relation_kernel_rows_time, relation_kernel_rows_string,  relation_kernel_rows_list,
   };
   RelationKernels *kernels = g_new0 (RelationKernels, 1);
   kernels->zones = relation_zones_new (load_zone, engine);
+  duck_engine_keep (engine, kernels, kernels_free);
   for (gsize i = 0; i < G_N_ELEMENTS (tables); i++) {
     guint n;
     const DuckKernel *rows = tables[i](&n);

@@ -11,8 +11,7 @@ G_BEGIN_DECLS
  * relation_kernels_register:
  * @engine: gets every kernel that lowered text calls (`sluice_…`)
  *
- * Call once per engine, before the first query. What the kernels share (time zones, compiled patterns) is kept as long as the
- * process lives: kernels may run until the database has closed.
+ * Call once per engine, before the first query. What the kernels share (time zones) is owned by the engine.
  *
  * Errors:   INTERNAL_ERROR.
  * Threads:  one, before sessions run queries.

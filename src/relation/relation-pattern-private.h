@@ -27,8 +27,8 @@ void relation_pattern_free (RelationPattern *pattern);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RelationPattern, relation_pattern_free)
 
 /* Appends @instant_us in @zone. Errors: UNSUPPORTED_FEATURE for names of zones that are not known here. */
-gboolean relation_pattern_format (const RelationPattern *pattern, gint64 instant_us, const RelationZone *zone, GString *out,
-                                  GError **error);
+gboolean relation_pattern_format (const RelationPattern *pattern, gint64 instant_us, const RelationZone *zone,
+                                  GString *out, GError **error);
 
 typedef struct {
   gint64 wall_us;
@@ -38,6 +38,7 @@ typedef struct {
 } RelationPatternTime;
 
 /* Reads the whole text. FALSE: it does not match or names no date. */
-gboolean relation_pattern_parse (const RelationPattern *pattern, const char *text, gsize size, RelationPatternTime *time);
+gboolean relation_pattern_parse (const RelationPattern *pattern, const char *text, gsize size,
+                                 RelationPatternTime *time);
 
 G_END_DECLS

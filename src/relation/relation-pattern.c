@@ -3,9 +3,8 @@
  * A pattern becomes a list of items. Reading follows java.time with strict resolving: a number takes as many digits as its width allows,
  * and a number that is followed at once by fixed-width numbers leaves their digits to them. Names are English (Locale.US).
  */
-#include "relation-pattern-private.h"
-
 #include "base-error.h"
+#include "relation-pattern-private.h"
 
 #include <string.h>
 
@@ -23,8 +22,7 @@ struct RelationPattern {
 
 static const char *const month_names[] = { "January", "February", "March",     "April",   "May",      "June",
                                            "July",    "August",   "September", "October", "November", "December" };
-static const char *const day_names[]
-    = { "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday" };
+static const char *const day_names[] = { "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday" };
 
 static void
 item_clear (gpointer data)
@@ -301,8 +299,8 @@ append_zone_name (GString *out, const RelationZone *zone, gint64 instant_us, gbo
     g_string_append (out, id);
     return TRUE;
   }
-  return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "the name of the time zone %s is not known here; use XXX or VV",
-                         id);
+  return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                         "the name of the time zone %s is not known here; use XXX or VV", id);
 }
 
 /* Abbreviations that are read as the region. */
@@ -457,7 +455,10 @@ append_item (GString *out, const Item *item, const RelationCivil *civil, gint64 
     append_offset (out, offset_us, item->count, "Z");
     break;
   case 'x':
-    append_offset (out, offset_us, item->count, item->count == 1 ? "+00" : item->count == 3 || item->count == 5 ? "+00:00" : "+0000");
+    append_offset (out, offset_us, item->count,
+                   item->count == 1                       ? "+00"
+                   : item->count == 3 || item->count == 5 ? "+00:00"
+                                                          : "+0000");
     break;
   case 'Z':
     if (item->count < 4)
@@ -485,7 +486,8 @@ relation_pattern_format (const RelationPattern *pattern, gint64 instant_us, cons
   for (guint i = 0; i < pattern->items->len; i++)
     has_era |= g_array_index (pattern->items, Item, i).letter == 'G';
   for (guint i = 0; i < pattern->items->len; i++)
-    if (!append_item (out, &g_array_index (pattern->items, Item, i), &civil, instant_us, offset_us, zone, has_era, error))
+    if (!append_item (out, &g_array_index (pattern->items, Item, i), &civil, instant_us, offset_us, zone, has_era,
+                      error))
       return FALSE;
   return TRUE;
 }
@@ -553,7 +555,8 @@ static gboolean
 read_small (Reader *reader, const Item *item, int *field)
 {
   gint64 value;
-  if (item->count == 1 ? !read_varying (reader, item, 1, FALSE, &value) : !read_digits (reader, item->count, item->count, &value))
+  if (item->count == 1 ? !read_varying (reader, item, 1, FALSE, &value)
+                       : !read_digits (reader, item->count, item->count, &value))
     return FALSE;
   if (value < 0 || value > 100000 || (*field != UNSET && *field != value))
     return FALSE;
@@ -620,8 +623,8 @@ static gboolean
 read_zone (Reader *reader)
 {
   gsize n = 0;
-  while (reader->p + n < reader->end
-         && (g_ascii_isalnum (reader->p[n]) || strchr ("/_-+:~", reader->p[n]) != NULL) && reader->p[n] != '\0')
+  while (reader->p + n < reader->end && (g_ascii_isalnum (reader->p[n]) || strchr ("/_-+:~", reader->p[n]) != NULL) &&
+         reader->p[n] != '\0')
     n++;
   if (n == 0 || n >= sizeof reader->fields.zone)
     return FALSE;
@@ -659,8 +662,8 @@ read_item (Reader *reader, const Item *item)
   int index;
   switch (item->letter) {
   case '\'':
-    if ((gsize) (reader->end - reader->p) < item->literal_size
-        || g_ascii_strncasecmp (reader->p, item->literal, item->literal_size) != 0)
+    if ((gsize) (reader->end - reader->p) < item->literal_size ||
+        g_ascii_strncasecmp (reader->p, item->literal, item->literal_size) != 0)
       return FALSE;
     reader->p += item->literal_size;
     return TRUE;
@@ -789,7 +792,7 @@ relation_pattern_parse (const RelationPattern *pattern, const char *text, gsize 
 {
   Reader reader = { .p = text, .end = text + size };
   Fields *fields = &reader.fields;
-  *fields = (Fields) { UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, 0, FALSE, FALSE, 0, "" };
+  *fields = (Fields){ UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, 0, FALSE, FALSE, 0, "" };
   guint index = 0;
   if (!read_items (&reader, pattern->items, &index) || reader.p != reader.end)
     return FALSE;
@@ -809,9 +812,9 @@ relation_pattern_parse (const RelationPattern *pattern, const char *text, gsize 
   }
   if (!relation_civil_is_valid (&civil))
     return FALSE;
-  *time = (RelationPatternTime) { .wall_us = relation_civil_us (&civil) + extra_days * RELATION_US_PER_DAY,
-                                  .has_offset = fields->has_offset,
-                                  .offset_us = fields->offset_us };
+  *time = (RelationPatternTime){ .wall_us = relation_civil_us (&civil) + extra_days * RELATION_US_PER_DAY,
+                                 .has_offset = fields->has_offset,
+                                 .offset_us = fields->offset_us };
   g_strlcpy (time->zone, fields->zone, sizeof time->zone);
   return TRUE;
 }
