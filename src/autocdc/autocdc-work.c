@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-static const char *const temp_tables[] = { "events", "batch", "keys",  "rows", "state",  "facts",
-                                           "new",    "need",  "diff",  "add",  "best",   "stand",
-                                           "values", "merge", "twice", "old",  "simple", "whole" };
+static const char *const temp_tables[] = { "events", "batch", "keys",   "rows",  "state", "facts",  "new",
+                                           "need",   "diff",  "add",    "best",  "stand", "values", "merge",
+                                           "twice",  "old",   "simple", "whole", "once" };
 
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)

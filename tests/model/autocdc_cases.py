@@ -192,11 +192,13 @@ def draw_case(seed):
     distinct_seqs = rnd.random() < 0.2
     columns = list(pool) if not evolve else sorted(rnd.sample(pool, rnd.randint(1, len(pool))))
     sent = []
-    for number in range(rnd.randint(1, 5)):
+    # Now and then many small batches, so that state files are merged.
+    many = rnd.random() < 0.06
+    for number in range(rnd.randint(10, 22) if many else rnd.randint(1, 5)):
         if evolve and rnd.random() < 0.5:
             columns = sorted(rnd.sample(pool, rnd.randint(1, len(pool))))
         events = []
-        for _ in range(rnd.randint(1, 8)):
+        for _ in range(rnd.randint(1, 2 if many else 8)):
             again = rnd.choice(sent) if sent and rnd.random() < 0.2 and not distinct_seqs else None
             if again and [c for c in again if c in pool] == columns:
                 events.append(again)
