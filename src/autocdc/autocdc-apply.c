@@ -69,7 +69,7 @@ count_late (AutoCdcWork *work, guint64 *n_late, GError **error)
 {
   gint64 n = 0, n_simple = 0;
 
-  if (work->plan->type == AUTOCDC_SCD1 &&
+  if (work->has_general && work->plan->type == AUTOCDC_SCD1 &&
       !autocdc_work_count (
           work,
           "SELECT count(*) FROM autocdc_events e JOIN (SELECT {K}, max(o) AS newest FROM autocdc_facts"
@@ -77,11 +77,11 @@ count_late (AutoCdcWork *work, guint64 *n_late, GError **error)
           " autocdc_need n WHERE n.src = 2 AND {J:n,e} AND n.o = e.o AND n.d = e.d)",
           &n, error))
     return FALSE;
-  if (work->has_simple &&
-      !autocdc_work_count (work,
-                           "SELECT count(*) FROM autocdc_events e JOIN autocdc_simple p ON {J:e,p} WHERE e.o < p.newest"
-                           " AND NOT (e.d AND p.adds_delete AND e.o = p.dm)",
-                           &n_simple, error))
+  if (work->has_simple && !autocdc_work_count (work,
+                                               "SELECT count(*) FROM autocdc_events e JOIN autocdc_simple p ON {J:e,p} "
+                                               "WHERE e.o < p.newest AND NOT p.complex"
+                                               " AND NOT (e.d AND p.adds_delete AND e.o = p.dm)",
+                                               &n_simple, error))
     return FALSE;
   *n_late = (guint64) (n + n_simple);
   return TRUE;
@@ -224,31 +224,31 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GEr
   return g_steal_pointer (&write);
 }
 
-/* SCD 1: most keys need their sequences compared and nothing else. */
 static gboolean
-compute_scd1 (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+compute_generally (AutoCdcWork *work, GError **error)
 {
-  gboolean feed = delta_metadata_change_feed (delta_snapshot_metadata (snapshot));
-
-  if (!autocdc_simple_applies (work))
-    return autocdc_look_up (work, snapshot, error) && autocdc_unite_facts (work, error) &&
-           autocdc_scd1_compute (work, error) && autocdc_find_difference (work, error);
-  return autocdc_simple_split (work, snapshot, feed, error) && autocdc_unite_facts (work, error) &&
-         autocdc_scd1_compute (work, error) && autocdc_find_difference (work, error) &&
-         autocdc_simple_add (work, error);
+  work->has_general = TRUE;
+  return autocdc_unite_facts (work, error) &&
+         (work->plan->type == AUTOCDC_SCD1 ? autocdc_scd1_compute (work, error) : autocdc_scd2_compute (work, error)) &&
+         autocdc_find_difference (work, error);
 }
 
 static gboolean
 compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
+  gboolean feed = delta_metadata_change_feed (delta_snapshot_metadata (snapshot));
+  gint64 n_complex;
+
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
-  work->keeps_old = work->has_simple = FALSE;
+  work->keeps_old = work->has_simple = work->has_general = FALSE;
+  autocdc_work_set (work, "batch", "autocdc_batch");
   if (!autocdc_reduce_events (work, error))
     return FALSE;
-  if (work->plan->type == AUTOCDC_SCD1)
-    return compute_scd1 (work, snapshot, error);
-  return autocdc_look_up (work, snapshot, error) && autocdc_unite_facts (work, error) &&
-         autocdc_scd2_compute (work, error) && autocdc_find_difference (work, error);
+  if (!autocdc_simple_applies (work))
+    return autocdc_look_up (work, snapshot, error) && compute_generally (work, error);
+  /* SCD 1: most keys need their sequences compared and nothing else. */
+  return autocdc_simple_split (work, snapshot, feed, &n_complex, error) &&
+         (n_complex == 0 || compute_generally (work, error)) && autocdc_simple_add (work, n_complex > 0, error);
 }
 
 /* @finished: FALSE when another commit was in the way; @result then says which. */

@@ -148,12 +148,8 @@ reduce_to_newest (AutoCdcWork *work, GError **error)
                            " (um IS NOT NULL AND (dm IS NULL OR um >= dm))::INTEGER), 0)::BIGINT FROM autocdc_best",
                            &n_keys, error))
     return FALSE;
-  if (n_winners == n_keys)
-    return TRUE;
-  return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE autocdc_batch AS SELECT DISTINCT ON ({K}, d) *"
-                           " FROM autocdc_batch ORDER BY {K}, d{tie}",
-                           error);
+  return n_winners == n_keys ||
+         autocdc_keep_greatest (work, "autocdc_batch", (const char *const[]){ "d", NULL }, "", error);
 }
 
 /* SCD 2: one fact per key and sequence; a delete wins, else the greatest row. */
@@ -173,12 +169,8 @@ reduce_to_sequences (AutoCdcWork *work, GError **error)
       !autocdc_work_count (work, "SELECT count(*) FROM autocdc_batch", &n_facts, error) ||
       !autocdc_work_count (work, "SELECT count(*) FROM autocdc_best", &n_sequences, error))
     return FALSE;
-  if (n_facts == n_sequences)
-    return TRUE;
-  return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE autocdc_batch AS SELECT DISTINCT ON ({K}, o) *"
-                           " FROM autocdc_batch ORDER BY {K}, o{tie}",
-                           error);
+  return n_facts == n_sequences ||
+         autocdc_keep_greatest (work, "autocdc_batch", (const char *const[]){ "o", NULL }, "", error);
 }
 
 gboolean

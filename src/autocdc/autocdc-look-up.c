@@ -92,93 +92,170 @@ append_present_value (GString *out, const BaseType *present, int column, const B
   duck_type_append_text (out, type);
 }
 
-/* The list of columns that a look-up gives, from the scan's; the columns to be read go to @columns. */
-static GString *
-row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload, GArray *columns, GPtrArray *names)
+static void
+append_payload (AutoCdcWork *work, GString *out, const BaseType *present)
 {
-  AutoCdcLayout *layout = work->layout;
-  GString *out = g_string_new ("row_number() OVER () AS ix, t.fi, t.rn, ");
-
-  g_string_append (out, work->tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
-  for (guint i = 0; i < base_type_n_fields (present); i++) {
-    DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
-
-    g_ptr_array_add (names, (char *) column.name);
-    if (payload || autocdc_domain_key (layout->domain, base_type_field (present, i)->name) >= 0)
-      g_array_append_val (columns, column);
-  }
-  for (guint i = 0; i < layout->domain->keys->len; i++)
-    g_string_append_printf (out, ", t.p%d AS k%u",
-                            base_type_field_index (present, layout->domain->keys->pdata[i], TRUE), i);
-  if (work->plan->type == AUTOCDC_SCD2)
-    g_string_append_printf (out, ", t.p%d AS st, t.p%d AS en", base_type_field_index (present, AUTOCDC_START_AT, TRUE),
-                            base_type_field_index (present, AUTOCDC_END_AT, TRUE));
-  else
-    g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
-  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb, t.hh");
-  for (guint i = 0; payload && i < autocdc_work_n_fields (work); i++) {
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     const AutoCdcField *field = autocdc_work_field (work, i);
 
     g_string_append (out, ", ");
     append_present_value (out, present, base_type_field_index (present, field->name, TRUE), field->type);
     g_string_append_printf (out, " AS v%u", i);
   }
-  return out;
 }
 
+/* The list of columns that a look-up gives, from the scan's. */
+static char *
+row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
+{
+  g_autoptr (GString) out = g_string_new ("row_number() OVER () AS ix, t.fi, t.rn, ");
+
+  g_string_append (out, work->tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
+  for (guint i = 0; i < work->layout->domain->keys->len; i++)
+    g_string_append_printf (out, ", t.p%d AS k%u",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  if (work->plan->type == AUTOCDC_SCD2)
+    g_string_append_printf (out, ", t.p%d AS st, t.p%d AS en", base_type_field_index (present, AUTOCDC_START_AT, TRUE),
+                            base_type_field_index (present, AUTOCDC_END_AT, TRUE));
+  else
+    g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
+  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb, t.hh");
+  if (payload)
+    append_payload (work, out, present);
+  return autocdc_work_text (work, out->str);
+}
+
+/* Equality of the scan's keys and those of @table. */
 static void
-set_scan_keys (AutoCdcWork *work, const BaseType *present)
+set_scan_keys (AutoCdcWork *work, const BaseType *present, const char *table)
 {
   g_autoptr (GString) keys = g_string_new (NULL);
 
   for (guint i = 0; i < work->layout->domain->keys->len; i++)
-    g_string_append_printf (keys, "%st.p%d = q.k%u", i ? " AND " : "",
-                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+    g_string_append_printf (keys, "%st.p%d = %s.k%u", i ? " AND " : "",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), table, i);
   autocdc_work_take (work, "scan keys", g_steal_pointer (&keys));
+}
+
+/* A scan whose columns are p<i> by their place in the schema, fi, rn, rid, hs, hb, hh. @inputs: (nullable): files instead of those
+ * that may hold the batch's keys. */
+static DeltaScan *
+new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs, GError **error)
+{
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  const AutoCdcDomain *domain = work->layout->domain;
+  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY), hash_type = base_type_simple (BASE_TYPE_LONG);
+  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  DeltaScanHidden hidden[] = {
+    { domain->hidden_sequence, work->plan->sequence_type, "hs" },
+    { domain->hidden_set, set_type, "hb" },
+    { domain->hidden_hash, hash_type, "hh" },
+  };
+  DeltaScanRequest request = { .hidden = hidden,
+                               .n_hidden = G_N_ELEMENTS (hidden),
+                               .file_index_name = "fi",
+                               .row_number_name = "rn",
+                               .row_id_name = work->tracks_rows ? "rid" : NULL };
+
+  for (guint i = 0; i < base_type_n_fields (present); i++) {
+    DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
+
+    g_ptr_array_add (names, (char *) column.name);
+    if (payload || autocdc_domain_key (domain, base_type_field (present, i)->name) >= 0)
+      g_array_append_val (columns, column);
+  }
+  request.columns = (DeltaScanColumn *) (gpointer) columns->data;
+  request.n_columns = columns->len;
+  if (inputs) {
+    request.inputs = (DeltaScanInput *) (gpointer) inputs->data;
+    request.n_inputs = inputs->len;
+    request.explicit_inputs = TRUE;
+    return delta_scan_new (snapshot, &request, work->cancel, error);
+  }
+  if (!work->skips) {
+    work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
+    work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
+    if (delta_snapshot_n_files (snapshot) > 1 && !find_skips (work, present, error))
+      return NULL;
+  }
+  request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
+  request.n_predicates = work->skips->len;
+  return delta_scan_new (snapshot, &request, work->cancel, error);
 }
 
 gboolean
 autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *table, gboolean payload, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
-  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY), hash_type = base_type_simple (BASE_TYPE_LONG);
-  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GString) list = row_columns (work, present, payload, columns, names);
-  DeltaScanHidden hidden[] = {
-    { work->layout->domain->hidden_sequence, work->plan->sequence_type, "hs" },
-    { work->layout->domain->hidden_set, set_type, "hb" },
-    { work->layout->domain->hidden_hash, hash_type, "hh" },
-  };
-  DeltaScanRequest request = { .columns = (DeltaScanColumn *) (gpointer) columns->data,
-                               .n_columns = columns->len,
-                               .hidden = hidden,
-                               .n_hidden = G_N_ELEMENTS (hidden),
-                               .file_index_name = "fi",
-                               .row_number_name = "rn",
-                               .row_id_name = work->tracks_rows ? "rid" : NULL };
-  g_autofree char *text = NULL;
+  g_autofree char *list = row_columns (work, present, payload);
 
-  if (!work->skips) {
-    work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
-    work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
-    if (delta_snapshot_n_files (snapshot) > 1 && !find_skips (work, present, error))
-      return FALSE;
-  }
-  request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
-  request.n_predicates = work->skips->len;
   g_clear_pointer (&work->scan, delta_scan_unref);
-  if (!(work->scan = delta_scan_new (snapshot, &request, work->cancel, error)))
+  if (!(work->scan = new_scan (work, snapshot, payload, NULL, error)))
     return FALSE;
-  text = autocdc_work_text (work, list->str);
-  set_scan_keys (work, present);
-  autocdc_work_set (work, "row columns", text);
+  set_scan_keys (work, present, "q");
+  autocdc_work_set (work, "row columns", list);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   autocdc_work_set (work, "table", table);
   return autocdc_work_run (work,
                            "CREATE OR REPLACE TEMP TABLE {table} AS SELECT {row columns} FROM ({scan}) t"
                            " SEMI JOIN autocdc_keys q ON {scan keys}",
                            error);
+}
+
+/* The files that hold rows of autocdc_old with keys of autocdc_keys; @map: (out): `(old index, new index), …`. */
+static GArray *
+files_of_keys (AutoCdcWork *work, GString *map, GError **error)
+{
+  g_autofree char *sql =
+      autocdc_work_text (work, "SELECT DISTINCT r.fi FROM autocdc_old r SEMI JOIN autocdc_keys q ON {J:r,q}");
+  g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
+  g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
+  const DuckChunk *chunk;
+
+  if (!result)
+    return NULL;
+  while (TRUE) {
+    if (!duck_result_next (result, &chunk, error))
+      return NULL;
+    if (!chunk)
+      return g_steal_pointer (&inputs);
+    for (guint i = 0; i < chunk->n_rows; i++) {
+      gint64 index = duck_vector_int64 (&chunk->columns[0], i);
+      DeltaScanInput input = { .file = delta_scan_file (work->scan, index), .rows = DELTA_SCAN_LIVE };
+
+      g_string_append_printf (map, "%s(%" G_GINT64_FORMAT ", %u)", inputs->len ? ", " : "", index, inputs->len);
+      g_array_append_val (inputs, input);
+    }
+  }
+}
+
+gboolean
+autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  g_autoptr (GString) map = g_string_new (NULL), payload = g_string_new (NULL);
+  g_autoptr (GArray) inputs = files_of_keys (work, map, error);
+  g_autoptr (DeltaScan) scan = NULL;
+
+  if (!inputs)
+    return FALSE;
+  if (inputs->len == 0)
+    return autocdc_make_no_rows (work, error);
+  if (!(scan = new_scan (work, snapshot, TRUE, inputs, error)))
+    return FALSE;
+  append_payload (work, payload, present);
+  set_scan_keys (work, present, "r");
+  autocdc_work_set (work, "scan", delta_scan_sql (scan));
+  autocdc_work_take (work, "payload", g_steal_pointer (&payload));
+  autocdc_work_take (work, "map", g_steal_pointer (&map));
+  return autocdc_work_run (
+      work,
+      "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT r.* EXCLUDE (place){payload} FROM ({scan}) t JOIN ("
+      "SELECT o.*, m.place FROM autocdc_old o SEMI JOIN autocdc_keys q ON {J:o,q}"
+      " JOIN (VALUES {map}) m(fi, place) ON o.fi = m.fi) r"
+      " ON {scan keys} AND t.fi = r.place AND t.rn = r.rn",
+      error);
 }
 
 /* A target without columns or rows yet. */
@@ -281,30 +358,6 @@ set_masked_values (AutoCdcWork *work, const char *piece, const char *column)
   autocdc_work_take (work, piece, out);
 }
 
-/* One fact per (key, sequence, kind, set): the greatest row; where several places hold it the least src. */
-static gboolean
-normalise (AutoCdcWork *work, GError **error)
-{
-  gint64 n_twice;
-
-  if (!autocdc_work_run (work,
-                         "CREATE OR REPLACE TEMP TABLE autocdc_twice AS SELECT {K}, o, d, b FROM autocdc_facts"
-                         " GROUP BY {K}, o, d, b HAVING count(*) > 1",
-                         error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_twice", &n_twice, error))
-    return FALSE;
-  return n_twice == 0 ||
-         autocdc_work_run (
-             work,
-             "CREATE OR REPLACE TEMP TABLE autocdc_merge AS SELECT DISTINCT ON ({K:f}, f.o, f.d, f.b) f.*"
-             " FROM autocdc_facts f SEMI JOIN autocdc_twice t ON {J:f,t} AND f.o = t.o AND f.d = t.d AND f.b = t.b"
-             " ORDER BY {K:f}, f.o, f.d, f.b{tie:f}, f.src;"
-             "DELETE FROM autocdc_facts f USING autocdc_twice t WHERE {J:f,t} AND f.o = t.o AND f.d = t.d"
-             " AND f.b = t.b;"
-             "INSERT INTO autocdc_facts SELECT * FROM autocdc_merge",
-             error);
-}
-
 /* SCD 2: a delete at an upsert's sequence leaves nothing of the upsert. */
 static gboolean
 drop_under_deletes (AutoCdcWork *work, GError **error)
@@ -349,7 +402,9 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
              "{held deletes}"
              " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, "
              "NULL"
-             " FROM autocdc_batch",
+             " FROM {batch}",
              error) &&
-         normalise (work, error) && (!history || drop_under_deletes (work, error));
+         autocdc_keep_greatest (work, "autocdc_facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src",
+                                error) &&
+         (!history || drop_under_deletes (work, error));
 }

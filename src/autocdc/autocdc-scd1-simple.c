@@ -8,17 +8,19 @@
  *   - whose new values have the hash of the old ones: perhaps nothing changed.
  *
  *   autocdc_simple   k, dm, um newest delete and upsert of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before,
- *                    adds_delete whether dm goes to the state
+ *                    adds_delete whether dm goes to the state, complex whether the key is set aside
  */
 #include "autocdc-work-private.h"
 #include "duck-engine.h"
+#include "duck-type.h"
 
 gboolean
 autocdc_simple_applies (const AutoCdcWork *work)
 {
   const AutoCdcDomain *domain = work->layout->domain;
 
-  if (work->layout->is_new || g_strcmp0 (domain->hash, duck_engine_library_version ()) != 0)
+  if (work->plan->type != AUTOCDC_SCD1 || work->layout->is_new ||
+      g_strcmp0 (domain->hash, duck_engine_library_version ()) != 0)
     return FALSE;
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)
     if (!autocdc_set_has (work->batch_set, i))
@@ -41,65 +43,74 @@ classify (AutoCdcWork *work, GError **error)
       " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d) AS has_upsert FROM autocdc_state GROUP BY {K}),"
       " old AS (SELECT {K}, count(*) AS n, any_value(ix) AS ix, any_value(fi) AS fi, any_value(rn) AS rn, "
       "any_value(rid) AS rid,"
-      " any_value(ho) AS ho, any_value(hb) AS hb, any_value(hh) AS hh FROM {old rows} GROUP BY {K}),"
-      " fresh AS (SELECT {K}, {hash} AS hh FROM autocdc_batch b WHERE NOT d)"
-      " SELECT {K:g}, g.dm, g.um, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, k.sd, greatest(r.ho, k.sd) AS newest,"
+      " any_value(ho) AS ho, any_value(hb) AS hb, any_value(hh) AS hh FROM autocdc_old GROUP BY {K}),"
+      " fresh AS (SELECT {K}, {hash} AS hh FROM autocdc_batch b WHERE NOT d),"
+      " met AS (SELECT {K:g}, g.dm, g.um, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
       " g.dm IS NOT NULL AND (k.sd IS NULL OR g.dm > k.sd) AS adds_delete, greatest(g.dm, k.sd) AS floor,"
       " coalesce(k.has_upsert, false) OR (r.n IS NOT NULL AND (r.n > 1 OR r.hb IS DISTINCT FROM {batch set}"
-      " OR g.um IS NOT DISTINCT FROM r.ho OR (g.um > r.ho AND coalesce(f.hh = r.hh, true)))) AS complex,"
-      " 0 AS act FROM autocdc_best g LEFT JOIN old r ON {J:g,r} LEFT JOIN known k ON {J:g,k} LEFT JOIN fresh f ON "
-      "{J:g,f};"
-      "UPDATE autocdc_simple SET act = CASE WHEN um IS NOT NULL AND (floor IS NULL OR um >= floor) AND (ho IS NULL OR "
-      "um > ho)"
-      " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND floor > ho THEN 2 ELSE 0 END",
+      " OR g.um IS NOT DISTINCT FROM r.ho OR (coalesce(g.um > r.ho, false) AND coalesce(f.hh = r.hh, true)))) AS "
+      "complex"
+      " FROM autocdc_best g LEFT JOIN old r ON {J:g,r} LEFT JOIN known k ON {J:g,k} LEFT JOIN fresh f ON {J:g,f})"
+      " SELECT *, CASE WHEN um IS NOT NULL AND (floor IS NULL OR um >= floor) AND (ho IS NULL OR um > ho)"
+      " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND floor > ho THEN 2 ELSE 0 END AS act FROM "
+      "met",
       error);
 }
 
 gboolean
-autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error)
+autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
+                      GError **error)
 {
-  gint64 n_complex;
-
   work->has_simple = TRUE;
   work->keeps_old = with_old_rows;
-  autocdc_work_set (work, "old rows", "autocdc_old");
   if (!autocdc_look_up_rows (work, snapshot, "autocdc_old", with_old_rows, error) ||
       !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
-      !autocdc_work_run (work,
+      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_simple WHERE complex", n_complex, error))
+    return FALSE;
+  if (*n_complex == 0)
+    return TRUE;
+  autocdc_work_set (work, "batch", "autocdc_some");
+  if (!autocdc_work_run (work,
                          "CREATE OR REPLACE TEMP TABLE autocdc_keys AS SELECT {K} FROM autocdc_simple WHERE complex;"
-                         "DELETE FROM autocdc_simple WHERE complex;"
-                         "CREATE OR REPLACE TEMP TABLE autocdc_whole AS SELECT * FROM autocdc_batch;"
-                         "CREATE OR REPLACE TEMP TABLE autocdc_batch AS SELECT b.* FROM autocdc_whole b"
+                         "CREATE OR REPLACE TEMP TABLE autocdc_some AS SELECT b.* FROM autocdc_batch b"
                          " SEMI JOIN autocdc_keys q ON {J:b,q};"
                          "CREATE OR REPLACE TEMP TABLE autocdc_state AS SELECT t.* FROM autocdc_state t"
                          " SEMI JOIN autocdc_keys q ON {J:t,q}",
-                         error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_keys", &n_complex, error))
+                         error))
     return FALSE;
-  if (with_old_rows)
-    return autocdc_work_run (work,
-                             "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT r.* FROM autocdc_old r"
-                             " SEMI JOIN autocdc_keys q ON {J:r,q}",
-                             error);
-  return n_complex > 0 ? autocdc_look_up_rows (work, snapshot, "autocdc_rows", TRUE, error)
-                       : autocdc_make_no_rows (work, error);
+  if (!with_old_rows)
+    return autocdc_look_up_payload (work, snapshot, error);
+  return autocdc_work_run (work,
+                           "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT r.* FROM autocdc_old r"
+                           " SEMI JOIN autocdc_keys q ON {J:r,q}",
+                           error);
 }
 
 gboolean
-autocdc_simple_add (AutoCdcWork *work, GError **error)
+autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
 {
   g_autoptr (GString) nulls = g_string_new (NULL);
   g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
 
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
-    g_string_append (nulls, ", NULL");
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    const AutoCdcField *field = autocdc_work_field (work, i);
+
+    g_string_append (nulls, ", NULL::");
+    duck_type_append_text (nulls, field->type);
+    g_string_append_printf (nulls, " AS v%u", i);
+  }
   autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
   autocdc_work_set (work, "clock", clock);
+  autocdc_work_set (work, "to diff",
+                    beside_general ? "INSERT INTO autocdc_diff" : "CREATE OR REPLACE TEMP TABLE autocdc_diff AS");
+  autocdc_work_set (work, "to add",
+                    beside_general ? "INSERT INTO autocdc_add" : "CREATE OR REPLACE TEMP TABLE autocdc_add AS");
   return autocdc_work_run (
       work,
-      "INSERT INTO autocdc_diff SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL, NULL{V:b}, b.s, b.o, {batch set}, p.act"
-      " FROM autocdc_simple p LEFT JOIN autocdc_whole b ON {J:p,b} AND NOT b.d WHERE p.act <> 0;"
-      "INSERT INTO autocdc_add SELECT {K:p}, b.s, b.o, true, ''::BLOB{no values}, {clock} FROM autocdc_simple p"
-      " JOIN autocdc_whole b ON {J:p,b} AND b.d WHERE p.adds_delete",
+      "{to diff} SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, b.o AS ho,"
+      " {batch set} AS hb, p.act FROM autocdc_simple p LEFT JOIN autocdc_batch b ON {J:p,b} AND NOT b.d"
+      " WHERE p.act <> 0 AND NOT p.complex;"
+      "{to add} SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w FROM autocdc_simple p"
+      " JOIN autocdc_batch b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex",
       error);
 }

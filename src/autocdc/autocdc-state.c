@@ -188,18 +188,12 @@ merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_e
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
   autocdc_work_set (work, "expired", cutoff == G_MININT64 ? "false" : expired);
-  if (!autocdc_work_run (
-          work,
-          "CREATE OR REPLACE TEMP TABLE autocdc_merge AS {old facts}"
-          " UNION ALL SELECT {K}, s, o, d, b{V}, w FROM autocdc_add;"
-          "CREATE OR REPLACE TEMP TABLE autocdc_twice AS SELECT {K}, o, d, b, max(w) AS w FROM autocdc_merge"
-          " GROUP BY {K}, o, d, b HAVING count(*) > 1;"
-          "CREATE OR REPLACE TEMP TABLE autocdc_once AS SELECT DISTINCT ON ({K:f}, f.o, f.d, f.b) f.* EXCLUDE (w), t.w"
-          " FROM autocdc_merge f JOIN autocdc_twice t ON {J:f,t} AND f.o = t.o AND f.d = t.d AND f.b = t.b"
-          " ORDER BY {K:f}, f.o, f.d, f.b{tie:f};"
-          "DELETE FROM autocdc_merge f USING autocdc_twice t WHERE {J:f,t} AND f.o = t.o AND f.d = t.d AND f.b = t.b;"
-          "INSERT INTO autocdc_merge SELECT * FROM autocdc_once",
-          error) ||
+  if (!autocdc_work_run (work,
+                         "CREATE OR REPLACE TEMP TABLE autocdc_merge AS {old facts}"
+                         " UNION ALL SELECT {K}, s, o, d, b{V}, w FROM autocdc_add",
+                         error) ||
+      !autocdc_keep_greatest (work, "autocdc_merge", (const char *const[]){ "o", "d", "b", NULL }, ", f.w DESC",
+                              error) ||
       !autocdc_work_count (work, "SELECT count(*) FROM autocdc_merge WHERE {expired}", n_expired, error) ||
       !autocdc_work_run (work, "DELETE FROM autocdc_merge WHERE {expired}", error))
     return FALSE;

@@ -3,6 +3,7 @@
  *   autocdc_events   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
  *   autocdc_batch    reduced to normalised facts: k, s, o, d, v<i> the values of field i
  *   autocdc_keys     the affected keys
+ *   {batch}          the part of autocdc_batch that goes the general way
  *   autocdc_rows     their visible rows: ix number, fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
  *                    hh hash of the values, v
  *   autocdc_state    their facts in state files: k, s, o, d, b set, v, w written
@@ -33,6 +34,7 @@ typedef struct {
   GHashTable *pieces;
 
   gboolean tracks_rows; /* the target has row ids */
+  gboolean has_general; /* the general way ran in this try */
   gboolean has_simple;  /* autocdc_simple was made in this try */
   gboolean keeps_old;   /* all old rows with their values are in autocdc_old, not in autocdc_rows */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
@@ -55,6 +57,10 @@ void autocdc_work_take (AutoCdcWork *work, const char *piece, GString *text); /*
 char *autocdc_work_text (AutoCdcWork *work, const char *pattern);             /* (transfer full) */
 gboolean autocdc_work_run (AutoCdcWork *work, const char *pattern, GError **error);
 gboolean autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error);
+
+/* Leaves one row of @table per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`). */
+gboolean autocdc_keep_greatest (AutoCdcWork *work, const char *table, const char *const *identity, const char *then,
+                                GError **error);
 
 /* ---- fields ---- */
 
@@ -84,6 +90,8 @@ gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
 /* @table: its columns are those of autocdc_rows; without @payload no v. Sets work->scan. */
 gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *table, gboolean payload,
                                GError **error);
+/* autocdc_rows from autocdc_old, which has no payload, for the keys of autocdc_keys. */
+gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* autocdc_rows without a row. */
 gboolean autocdc_make_no_rows (AutoCdcWork *work, GError **error);
 gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
@@ -94,11 +102,14 @@ gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
 /* autocdc_new, autocdc_need: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
 gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);
-/* SCD 1: the keys whose outcome follows from sequences alone: autocdc_simple, and autocdc_keys, autocdc_batch, autocdc_rows,
- * autocdc_state left with the other keys. Then, after the others' difference was found, adds theirs to autocdc_diff and autocdc_add. */
+/* SCD 1, the short cut: outcome of the keys that need no payload. */
 gboolean autocdc_simple_applies (const AutoCdcWork *work);
-gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error);
-gboolean autocdc_simple_add (AutoCdcWork *work, GError **error);
+/* autocdc_simple; @n_complex: (out): keys for the general way, which then has autocdc_keys, autocdc_some (their part of the batch),
+ * autocdc_rows and autocdc_state. */
+gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
+                               GError **error);
+/* Their part of autocdc_diff and autocdc_add. */
+gboolean autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error);
 /* Appends the hash of field values of a table. */
 void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table);
 /* autocdc_diff, autocdc_add. */

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-static const char *const temp_tables[] = { "events", "batch", "keys",   "rows",  "state", "facts",  "new",
-                                           "need",   "diff",  "add",    "best",  "stand", "values", "merge",
-                                           "twice",  "old",   "simple", "whole", "once" };
+static const char *const temp_tables[] = { "events", "batch", "keys", "rows",   "state", "facts",  "new",
+                                           "need",   "diff",  "add",  "best",   "stand", "values", "merge",
+                                           "twice",  "once",  "old",  "simple", "some" };
 
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
@@ -202,6 +202,40 @@ autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GErro
   g_autofree char *sql = autocdc_work_text (work, pattern);
 
   return duck_session_query_int64 (work->session, sql, work->cancel, value, NULL, error);
+}
+
+gboolean
+autocdc_keep_greatest (AutoCdcWork *work, const char *table, const char *const *identity, const char *then,
+                       GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL), ours = g_string_new (NULL), equal = g_string_new (NULL);
+  gint64 n_twice;
+
+  for (guint i = 0; identity[i]; i++) {
+    g_string_append_printf (names, ", %s", identity[i]);
+    g_string_append_printf (ours, ", f.%s", identity[i]);
+    g_string_append_printf (equal, " AND f.%s = t.%s", identity[i], identity[i]);
+  }
+  autocdc_work_set (work, "table", table);
+  autocdc_work_set (work, "then", then);
+  autocdc_work_take (work, "names", g_steal_pointer (&names));
+  autocdc_work_take (work, "our names", g_steal_pointer (&ours));
+  autocdc_work_take (work, "equal names", g_steal_pointer (&equal));
+  if (!autocdc_work_run (
+          work,
+          "CREATE OR REPLACE TEMP TABLE autocdc_twice AS SELECT {K}{names} FROM {table} GROUP BY {K}{names}"
+          " HAVING count(*) > 1",
+          error) ||
+      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_twice", &n_twice, error))
+    return FALSE;
+  return n_twice == 0 ||
+         autocdc_work_run (
+             work,
+             "CREATE OR REPLACE TEMP TABLE autocdc_once AS SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
+             " SEMI JOIN autocdc_twice t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then};"
+             "DELETE FROM {table} f USING autocdc_twice t WHERE {J:f,t}{equal names};"
+             "INSERT INTO {table} SELECT * FROM autocdc_once",
+             error);
 }
 
 /* ---- sets ---- */
