@@ -142,14 +142,21 @@ side_add (Side *side, DeltaCommit *commit, DeltaFile *file, GError **error)
 }
 
 static gboolean
-collect_sides (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, Side *adds, Side *removes, GError **error)
+collect_sides (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, guint n_skipped, Side *adds,
+               Side *removes, GError **error)
 {
   for (guint i = 0; i < delta_commit_n_actions (commit); i++) {
     const DeltaAction *action = delta_commit_action (commit, i);
     gboolean is_add = action->kind == DELTA_ACTION_ADD;
     if (!is_add && action->kind != DELTA_ACTION_REMOVE)
       continue;
-    if (!delta_file_data_change (action->file) || is_excluded (action->file, exclude))
+    if (!delta_file_data_change (action->file))
+      continue;
+    if (n_skipped > 0) {
+      n_skipped--;
+      continue;
+    }
+    if (is_excluded (action->file, exclude))
       continue;
     if (!is_add && !check_remove (commit, action->file, metadata, error))
       return FALSE;
@@ -177,12 +184,13 @@ add_paired (FeedCommit *answer, DeltaFile *removed, DeltaFile *added)
 }
 
 static gboolean
-derive (FeedCommit *answer, DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, GError **error)
+derive (FeedCommit *answer, DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, guint n_skipped,
+        GError **error)
 {
   g_auto (Side) adds = { g_hash_table_new (g_str_hash, g_str_equal), g_ptr_array_new () };
   g_auto (Side) removes = { g_hash_table_new (g_str_hash, g_str_equal), g_ptr_array_new () };
 
-  if (!collect_sides (commit, metadata, exclude, &adds, &removes, error))
+  if (!collect_sides (commit, metadata, exclude, n_skipped, &adds, &removes, error))
     return FALSE;
   for (guint i = 0; i < removes.files->len; i++) {
     DeltaFile *removed = removes.files->pdata[i];
@@ -201,20 +209,21 @@ derive (FeedCommit *answer, DeltaCommit *commit, DeltaMetadata *metadata, GRegex
 }
 
 FeedCommit *
-feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, GError **error)
+feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, guint n_skipped, GError **error)
 {
   g_autoptr (FeedCommit) answer = feed_commit_new_empty (delta_commit_version (commit), 0);
   gboolean has_cdc = FALSE;
+  guint n_cdc = 0;
 
   for (guint i = 0; i < delta_commit_n_actions (commit); i++) {
     const DeltaAction *action = delta_commit_action (commit, i);
     if (action->kind != DELTA_ACTION_CDC)
       continue;
     has_cdc = TRUE;
-    if (!is_excluded (action->file, exclude))
+    if (n_cdc++ >= n_skipped && !is_excluded (action->file, exclude))
       feed_commit_add (answer, FEED_PART_CHANGES, action->file);
   }
-  if (!has_cdc && !says_nothing_changed (commit) && !derive (answer, commit, metadata, exclude, error))
+  if (!has_cdc && !says_nothing_changed (commit) && !derive (answer, commit, metadata, exclude, n_skipped, error))
     return NULL;
   return g_steal_pointer (&answer);
 }

@@ -55,13 +55,15 @@ void feed_commit_add (FeedCommit *commit, FeedPartKind kind, DeltaFile *file);
  * feed_commit_new:
  * @metadata: in force at the commit
  * @exclude: (nullable)
+ * @n_skipped: so many of the commit's file actions (change files, when there are any) count as read
  *
  * §4 and §3.6: change files alone when there is one, else what adds and removes mean. The timestamp stays 0.
  *
  * Errors:   DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA, DELTA_LOG_CORRUPT (a path twice on one side).
  * Returns:  (transfer full).
  */
-FeedCommit *feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, GError **error);
+FeedCommit *feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, guint n_skipped,
+                             GError **error);
 
 /* ---- feed-schema ---- */
 

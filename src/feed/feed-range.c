@@ -480,7 +480,7 @@ static gboolean
 add_parts (const Walk *walk, FeedRange *range, GError **error)
 {
   for (guint i = 0; i < walk->commits->len; i++) {
-    FeedCommit *commit = feed_commit_new (commit_at (walk, i), metadata_at (walk, i), walk->request->exclude, error);
+    FeedCommit *commit = feed_commit_new (commit_at (walk, i), metadata_at (walk, i), walk->request->exclude, 0, error);
     if (commit == NULL)
       return FALSE;
     g_ptr_array_add (range->commits, commit);
@@ -527,19 +527,21 @@ refuse_reset (const Walk *walk, DeltaCommit *commit, GError **error)
   return FALSE;
 }
 
+/* @read: (nullable). */
 static gboolean
-check_stream_schema (const Walk *walk, DeltaVersion version, DeltaMetadata *metadata, GError **error)
+check_stream_schema (DeltaTable *table, DeltaVersion version, DeltaMetadata *metadata, DeltaMetadata *read,
+                     GError **error)
 {
   g_autofree char *text = NULL;
 
-  if (walk->request->metadata == NULL || feed_schema_fits (metadata, walk->request->metadata))
+  if (read == NULL || feed_schema_fits (metadata, read))
     return TRUE;
   text = feed_version_text (version);
   base_error_set (
       error, SLUICE_ERROR_DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE,
       "the schema of %s at version %s does not fit the one that the stream reads with: a column was renamed, "
       "dropped or changed its type",
-      delta_table_location (walk->table), text);
+      delta_table_location (table), text);
   base_error_add_param (error, "version", text);
   base_error_set_hint (error, "a full refresh of the target reads the source from its beginning");
   return FALSE;
@@ -565,9 +567,11 @@ take_commit (Walk *walk, DeltaVersion version, GError **error)
   if (metadata == NULL)
     return NULL;
   g_ptr_array_add (walk->in_force, delta_metadata_ref (metadata));
-  if (!check_mode (walk, error) || !check_stream_schema (walk, version, metadata, error))
+  if (!check_mode (walk, error) ||
+      !check_stream_schema (walk->table, version, metadata, walk->request->metadata, error))
     return NULL;
-  return feed_commit_new (commit, metadata, walk->request->exclude, error);
+  return feed_commit_new (commit, metadata, walk->request->exclude,
+                          version == walk->bounds.start ? walk->request->n_skipped : 0, error);
 }
 
 static gint64
@@ -598,7 +602,7 @@ range_of_stream (Walk *walk, GError **error)
     g_autoptr (GError) failure = NULL;
     g_autoptr (FeedCommit) commit = take_commit (walk, version, &failure);
     FeedFacts taken = feed_range_facts (range);
-    if (commit == NULL && range->commits->len == 0) {
+    if (commit == NULL && (range->commits->len == 0 || !walk->request->partial)) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return NULL;
     }
@@ -641,6 +645,8 @@ feed_range_new_initial (DeltaSnapshot *snapshot, DeltaFile *const *files, guint 
   gint64 timestamp_ms = delta_snapshot_timestamp_ms (snapshot);
   FeedCommit *commit;
 
+  if (!check_stream_schema (table, version, delta_snapshot_metadata (snapshot), metadata, error))
+    return NULL;
   if (timestamp_ms < 0 && !delta_table_timestamp_of (table, version, &timestamp_ms, error))
     return NULL;
   commit = feed_commit_new_empty (version, timestamp_ms * 1000);

@@ -42,6 +42,8 @@ typedef struct {
 
   /* The rest is for streams. */
   gboolean streaming;      /* see feed_range_new() */
+  gboolean partial;        /* a commit that cannot be read ends the range before it, unless it is the first */
+  guint n_skipped;         /* file actions of the first commit that are read already */
   DeltaMetadata *metadata; /* (nullable): the schema to read with; NULL = by §6 */
   GRegex *exclude;         /* (nullable): files whose path it matches give nothing (§10.6) */
   gint64 max_files;        /* the range ends before the commit that would exceed it; 0 = no limit */
@@ -60,9 +62,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (FeedRange, feed_range_unref)
  *
  * Finds the range, reads its commits, and checks that all of it can be read. No data file is touched.
  *
- * With @request->streaming a commit that cannot be read ends the range before it, unless it is the first; the first commit
- * is admitted whatever its size, no commit is cut; a full refresh of the table is
- * DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE and a schema that does not fit DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE.
+ * With @request->streaming the limits hold, the first commit with rows is admitted whatever its size, and no commit is cut; a
+ * full refresh of the table is DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE and a schema that does not fit
+ * DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE.
  *
  * Errors:   those of cdf.md §8 with their parameters; DELTA_NO_START_FOR_CDC_READ; DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS;
  *           DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, …_DATA_SCHEMA; DELTA_CHANGELOG_REQUIRES_ROW_TRACKING,
@@ -79,7 +81,8 @@ FeedRange *feed_range_new (DeltaTable *table, const FeedRequest *request, BaseSe
  *
  * Rows of a snapshot as inserts of its version (§10.2).
  *
- * Errors:   DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS; DELTA_VERSION_NOT_FOUND when its commit file is gone and nothing tells the
+ * Errors:   DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS; DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE when the snapshot's schema does not
+ *           fit @metadata; DELTA_VERSION_NOT_FOUND when its commit file is gone and nothing tells the
  *           timestamp.
  * Returns:  (transfer full).
  */

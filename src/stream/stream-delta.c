@@ -3,23 +3,15 @@
  * The way of an offset: (V0, -1, true) → files of snapshot V0 in the order of (modification time, path) → (V0+1, -1, false) → commit by
  * commit. A commit is never cut: it is in one batch or moves whole to the next; the first commit of a batch is always taken.
  */
-#include "stream-delta.h"
-
 #include "base-error.h"
 #include "base-json.h"
 #include "base-settings.h"
 #include "base-text.h"
 #include "delta-scan.h"
 #include "delta-table.h"
+#include "stream-delta-private.h"
 
 #include <string.h>
-
-typedef struct {
-  char *table_id;
-  DeltaVersion version;
-  gint64 index;
-  gboolean is_start;
-} Offset;
 
 typedef struct {
   RelationSource base;
@@ -33,6 +25,7 @@ typedef struct {
   DeltaTable *table;
   DeltaSnapshot *snapshot; /* whose schema the leaf has */
   StreamDeltaOptions options;
+  GRegex *exclude; /* (nullable) */
   BaseCancel *cancel;
   DeltaVersion end;       /* fixed at begin */
   GPtrArray *start_files; /* of the initial snapshot, in reading order */
@@ -82,9 +75,11 @@ read_option (const char *key, const char *value, StreamDeltaOptions *options, GE
   const struct {
     const char *key;
     gboolean *flag;
-  } flags[] = { { "skipChangeCommits", &options->skip_change_commits },
-                { "ignoreDeletes", &options->ignore_deletes },
-                { "ignoreChanges", &options->ignore_changes } };
+  } flags[] = {
+    { "skipChangeCommits", &options->skip_change_commits }, { "ignoreDeletes", &options->ignore_deletes },
+    { "ignoreChanges", &options->ignore_changes },          { "readChangeFeed", &options->read_change_feed },
+    { "readChangeData", &options->read_change_feed },       { "failOnDataLoss", &options->fail_on_data_loss }
+  };
 
   for (guint i = 0; i < G_N_ELEMENTS (flags); i++)
     if (g_ascii_strcasecmp (flags[i].key, key) == 0)
@@ -99,9 +94,21 @@ read_option (const char *key, const char *value, StreamDeltaOptions *options, GE
   if (g_ascii_strcasecmp (key, "maxBytesPerTrigger") == 0)
     return (base_settings_parse_size (value, &options->max_bytes) && options->max_bytes > 0) ||
            illegal (key, value, "a size such as 10g", error);
-  const char *const names[] = { "skipChangeCommits",  "ignoreDeletes",      "ignoreChanges",
-                                "startingVersion",    "startingTimestamp",  "readChangeFeed",
-                                "maxFilesPerTrigger", "maxBytesPerTrigger", NULL };
+  if (g_ascii_strcasecmp (key, "excludeRegex") == 0) {
+    options->exclude_regex = value;
+    return stream_delta_check_regex (value, error);
+  }
+  const char *const names[] = { "skipChangeCommits",
+                                "ignoreDeletes",
+                                "ignoreChanges",
+                                "startingVersion",
+                                "startingTimestamp",
+                                "readChangeFeed",
+                                "maxFilesPerTrigger",
+                                "maxBytesPerTrigger",
+                                "excludeRegex",
+                                "failOnDataLoss",
+                                NULL };
   base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "A stream of a Delta table has no option \"%s\"", key);
   g_autofree char *near = base_text_near_names (key, names, 3);
   if (near != NULL)
@@ -112,7 +119,7 @@ read_option (const char *key, const char *value, StreamDeltaOptions *options, GE
 gboolean
 stream_delta_options_read (const char *const *pairs, StreamDeltaOptions *options, GError **error)
 {
-  StreamDeltaOptions read = { .starting_version = -1, .starting_timestamp_ms = G_MININT64 };
+  StreamDeltaOptions read = { .starting_version = -1, .starting_timestamp_ms = G_MININT64, .fail_on_data_loss = TRUE };
   gboolean has_files = FALSE;
 
   for (guint i = 0; pairs != NULL && pairs[i] != NULL && pairs[i + 1] != NULL; i += 2) {
@@ -127,84 +134,6 @@ stream_delta_options_read (const char *const *pairs, StreamDeltaOptions *options
     read.max_files = read.max_bytes > 0 ? 0 : 1000;
   *options = read;
   return TRUE;
-}
-
-/* ---- offsets ---- */
-
-static void
-offset_clear (Offset *offset)
-{
-  g_clear_pointer (&offset->table_id, g_free);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Offset, offset_clear)
-
-static gboolean
-offset_read (const json_t *json, Offset *offset, GError **error)
-{
-  const char *id = base_json_string (json, "reservoirId");
-  gint64 version = base_json_int64 (json, "reservoirVersion", -1);
-
-  if (id == NULL || version < 0)
-    return base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT,
-                           "The offset of a Delta source is not of the expected form");
-  *offset = (Offset){ g_strdup (id), version, base_json_int64 (json, "index", -1),
-                      base_json_bool (json, "isStartingVersion", FALSE) };
-  return TRUE;
-}
-
-static json_t *
-offset_write (const Offset *offset)
-{
-  return json_pack ("{s:i, s:s, s:I, s:I, s:b}", "sourceVersion", 1, "reservoirId", offset->table_id,
-                    "reservoirVersion", (json_int_t) offset->version, "index", (json_int_t) offset->index,
-                    "isStartingVersion", offset->is_start);
-}
-
-/* Where the stream starts when nothing was read yet. */
-static gboolean
-first_offset (DeltaStream *stream, Offset *offset, GError **error)
-{
-  const StreamDeltaOptions *options = &stream->options;
-  const char *id = delta_metadata_id (delta_snapshot_metadata (stream->snapshot));
-  DeltaVersion version = options->starting_version;
-
-  if (options->starting_latest)
-    version = stream->end + 1;
-  else if (options->starting_timestamp_ms != G_MININT64 &&
-           !delta_table_version_at (stream->table, options->starting_timestamp_ms, DELTA_AT_OR_AFTER, FALSE, &version,
-                                    error))
-    return FALSE;
-  if (version < 0) {
-    *offset = (Offset){ g_strdup (id), stream->end, -1, TRUE };
-    return TRUE;
-  }
-  if (options->starting_version > stream->end)
-    return base_error_set (error, SLUICE_ERROR_DELTA_VERSION_NOT_FOUND,
-                           "Cannot start at version %" G_GINT64_FORMAT ": the latest version is %" G_GINT64_FORMAT,
-                           version, stream->end);
-  *offset = (Offset){ g_strdup (id), version, -1, FALSE };
-  return TRUE;
-}
-
-static gboolean
-last_or_first (DeltaStream *stream, const json_t *last, Offset *offset, GError **error)
-{
-  const char *id = delta_metadata_id (delta_snapshot_metadata (stream->snapshot));
-
-  if (last == NULL)
-    return first_offset (stream, offset, error);
-  if (!offset_read (last, offset, error))
-    return FALSE;
-  if (strcmp (offset->table_id, id) == 0)
-    return TRUE;
-  base_error_set (error, SLUICE_ERROR_DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE,
-                  "The streaming query was reading from an unexpected Delta table (id = '%s'). It used to read from "
-                  "another Delta table "
-                  "(id = '%s') according to the checkpoint",
-                  id, offset->table_id);
-  base_error_set_hint (error,
-                       "the source was made anew; a full refresh of the target starts the stream from its beginning");
-  return FALSE;
 }
 
 /* ---- what a commit gives ---- */
@@ -253,6 +182,9 @@ commit_files (DeltaStream *stream, DeltaCommit *commit, GError **error)
     return NULL;
   for (guint i = 0; i < delta_commit_n_actions (commit); i++) {
     const DeltaAction *action = delta_commit_action (commit, i);
+    if ((action->kind != DELTA_ACTION_ADD && action->kind != DELTA_ACTION_REMOVE) ||
+        stream_delta_is_excluded (action->file, stream->exclude))
+      continue;
     if (action->kind == DELTA_ACTION_ADD && delta_file_data_change (action->file))
       g_ptr_array_add (files, action->file);
     removes = removes || (action->kind == DELTA_ACTION_REMOVE && delta_file_data_change (action->file));
@@ -315,33 +247,16 @@ read_commit (DeltaStream *stream, DeltaVersion version, GError **error)
 
 /* ---- the initial snapshot ---- */
 
-static int
-compare_files (gconstpointer a, gconstpointer b)
-{
-  DeltaFile *x = *(DeltaFile *const *) a;
-  DeltaFile *y = *(DeltaFile *const *) b;
-  gint64 time_x = delta_file_modified_ms (x), time_y = delta_file_modified_ms (y);
-
-  if (time_x != time_y)
-    return time_x < time_y ? -1 : 1;
-  return strcmp (delta_file_path (x), delta_file_path (y));
-}
-
 static gboolean
 load_start (DeltaStream *stream, DeltaVersion version, GError **error)
 {
   if (stream->start_files != NULL && stream->start_version == version)
     return TRUE;
-  g_autoptr (DeltaSnapshot) snapshot = version == delta_snapshot_version (stream->snapshot)
-                                           ? delta_snapshot_ref (stream->snapshot)
-                                           : delta_table_snapshot_at (stream->table, version, stream->cancel, error);
+  g_autoptr (DeltaSnapshot) snapshot = stream_delta_snapshot_at (stream->snapshot, version, stream->cancel, error);
   if (snapshot == NULL)
     return FALSE;
   g_clear_pointer (&stream->start_files, g_ptr_array_unref);
-  stream->start_files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
-  for (guint i = 0; i < delta_snapshot_n_files (snapshot); i++)
-    g_ptr_array_add (stream->start_files, delta_file_ref (delta_snapshot_file (snapshot, i)));
-  g_ptr_array_sort (stream->start_files, compare_files);
+  stream->start_files = stream_delta_start_files (snapshot, stream->exclude);
   stream->start_version = version;
   return TRUE;
 }
@@ -361,7 +276,7 @@ is_full (const DeltaStream *stream, const Taken *taken)
 }
 
 static gboolean
-plan_start (DeltaStream *stream, Offset *offset, Taken *taken, GError **error)
+plan_start (DeltaStream *stream, StreamDeltaOffset *offset, Taken *taken, GError **error)
 {
   if (!load_start (stream, offset->version, error))
     return FALSE;
@@ -379,7 +294,7 @@ plan_start (DeltaStream *stream, Offset *offset, Taken *taken, GError **error)
 }
 
 static gboolean
-plan_commits (DeltaStream *stream, Offset *offset, Taken *taken, GError **error)
+plan_commits (DeltaStream *stream, StreamDeltaOffset *offset, Taken *taken, GError **error)
 {
   while (offset->version <= stream->end) {
     g_autoptr (DeltaCommit) commit = read_commit (stream, offset->version, error);
@@ -416,17 +331,17 @@ static gboolean
 delta_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has_rows, GError **error)
 {
   DeltaStream *stream = (DeltaStream *) base;
-  g_auto (Offset) offset = { 0 };
+  g_auto (StreamDeltaOffset) offset = { 0 };
   Taken taken = { 0 };
 
-  if (!last_or_first (stream, last, &offset, error))
+  if (!stream_delta_offset_after (stream->snapshot, &stream->options, last, &offset, error))
     return FALSE;
-  g_autoptr (json_t) before = offset_write (&offset);
+  g_autoptr (json_t) before = stream_delta_offset_write (&offset);
   if (offset.is_start && !plan_start (stream, &offset, &taken, error))
     return FALSE;
   if (!offset.is_start && !is_full (stream, &taken) && !plan_commits (stream, &offset, &taken, error))
     return FALSE;
-  g_autoptr (json_t) after = offset_write (&offset);
+  g_autoptr (json_t) after = stream_delta_offset_write (&offset);
   *has_rows = taken.n_files > 0;
   *next = last != NULL && json_equal (before, after) ? NULL : g_steal_pointer (&after);
   return TRUE;
@@ -463,19 +378,19 @@ delta_show (StreamSource *base, const json_t *last, const json_t *next, GError *
   DeltaStream *stream = (DeltaStream *) base;
   DeltaLeaf *leaf = (DeltaLeaf *) base->leaf;
   g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
-  g_auto (Offset) from = { 0 };
-  g_auto (Offset) to = { 0 };
+  g_auto (StreamDeltaOffset) from = { 0 };
+  g_auto (StreamDeltaOffset) to = { 0 };
 
   if (next != NULL && !(last != NULL && json_equal (last, next))) {
-    if (!offset_read (next, &to, error))
+    if (!stream_delta_offset_read (next, &to, error))
       return FALSE;
     if (last == NULL) {
       /* The start is told by the end: the snapshot that was read first, or the commits from the starting version on. */
-      if (!first_offset (stream, &from, error))
+      if (!stream_delta_offset_first (stream->snapshot, &stream->options, &from, error))
         return FALSE;
       if (from.is_start)
         from.version = to.is_start ? to.version : MIN (from.version, to.version - 1);
-    } else if (!offset_read (last, &from, error)) {
+    } else if (!stream_delta_offset_read (last, &from, error)) {
       return FALSE;
     }
     DeltaVersion commits_from = from.version;
@@ -499,9 +414,10 @@ delta_backlog (StreamSource *base, const json_t *last)
 {
   DeltaStream *stream = (DeltaStream *) base;
   StreamBacklog backlog = { .bytes = 0, .files = 0, .records = -1 };
-  g_auto (Offset) offset = { 0 };
+  g_auto (StreamDeltaOffset) offset = { 0 };
 
-  if (last != NULL && offset_read (last, &offset, NULL) && !offset.is_start && offset.version > stream->end)
+  if (last != NULL && stream_delta_offset_read (last, &offset, NULL) && !offset.is_start &&
+      offset.version > stream->end)
     return backlog;
   return (StreamBacklog){ .bytes = -1, .files = -1, .records = -1 };
 }
@@ -557,6 +473,7 @@ delta_free (StreamSource *base)
   delta_snapshot_unref (stream->snapshot);
   base_cancel_unref (stream->cancel);
   g_clear_pointer (&stream->start_files, g_ptr_array_unref);
+  g_clear_pointer (&stream->exclude, g_regex_unref);
   relation_source_unref (base->leaf);
   g_free (stream);
 }
@@ -579,6 +496,8 @@ stream_delta_new (guint index, const char *name, DeltaSnapshot *snapshot, const 
   stream->table = delta_table_ref (delta_snapshot_table (snapshot));
   stream->snapshot = delta_snapshot_ref (snapshot);
   stream->options = *options;
+  stream->options.exclude_regex = NULL; /* only borrowed */
+  stream->exclude = stream_delta_exclude_new (options);
   stream->cancel = base_cancel_ref (cancel);
   return &stream->base;
 }

@@ -21,12 +21,15 @@ typedef struct {
   gboolean skip_change_commits;
   gboolean ignore_deletes;
   gboolean ignore_changes;
-  gint64 max_files; /* 0 = no limit */
-  gint64 max_bytes; /* 0 = no limit */
+  gboolean read_change_feed;
+  gboolean fail_on_data_loss; /* FALSE: a stream of changes whose log was cleaned up goes on at the earliest version */
+  const char *exclude_regex;  /* (nullable): files whose path it matches give nothing; borrowed from the pairs read */
+  gint64 max_files;           /* 0 = no limit */
+  gint64 max_bytes;           /* 0 = no limit */
 } StreamDeltaOptions;
 
-/* Reads the options of a streaming read (`WITH (…)`); keys without case. @used: (nullable): gets the keys that were known.
- * Errors: DELTA_ILLEGAL_OPTION, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET, INVALID_OPTION for an unknown key. */
+/* Reads the options of a streaming read (`WITH (…)`); keys without case.
+ * Errors: DELTA_ILLEGAL_OPTION, DELTA_REGEX_OPT_SYNTAX_ERROR, DELTA_TIMESTAMP_INVALID, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET, INVALID_OPTION for an unknown key. */
 gboolean stream_delta_options_read (const char *const *pairs, StreamDeltaOptions *options, GError **error);
 
 /**
