@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Acceptance scenarios of pipelines.md §17, through the command line."""
+import json
+import unittest
+
+import project
+from project import Project
+
+
+class Customers(unittest.TestCase):
+    """§17.1, the story of source document 002 in its legacy spelling."""
+
+    def test_three_updates_give_the_listed_tables_and_counts(self):
+        with Project(project.CUSTOMERS_SQL) as p:
+            p.add_file(project.CUSTOMERS_1)
+            p.update()
+            silver = "SELECT id, name, email, address FROM customer_silver"
+            self.assertEqual(p.rows(silver), project.SILVER_1)
+            self.assertEqual(p.rows("SELECT count(*) FROM customer_bronze"), [(5,)])
+            flows = p.last_update_metrics()
+            self.assertEqual(flows["customer_clean"]["expectations"],
+                             {"valid_id": (4, 1), "valid_address": (4, 1), "valid_operation": (4, 1)})
+            self.assertEqual(flows["customer_clean"]["dropped"], 2)
+            self.assertEqual(flows["customer_silver"]["metrics"]["num_upserted_rows"], 2)
+            self.assertEqual(flows["customer_silver"]["metrics"]["num_deleted_rows"], 0)
+
+            p.add_file(project.CUSTOMERS_2)
+            p.update()
+            self.assertEqual(p.rows("SELECT id, name, email, address, phone FROM customer_silver"), project.SILVER_2)
+            self.assertEqual(p.rows("SELECT count(*) FROM customer_bronze"), [(9,)])
+            flows = p.last_update_metrics()
+            self.assertEqual(flows["customer_clean"]["expectations"],
+                             {"valid_id": (4, 0), "valid_address": (3, 1), "valid_operation": (4, 0)})
+            self.assertEqual(flows["customer_clean"]["dropped"], 0)
+            self.assertEqual(flows["customer_silver"]["metrics"]["num_upserted_rows"], 2)
+            self.assertEqual(flows["customer_silver"]["metrics"]["num_deleted_rows"], 1)
+            restarts = [e for e in p.events() if e["event_type"] == "flow_progress" and e["level"] == "WARN"
+                        and e["origin"]["flow_name"] is None and "customer_bronze" in e["message"]]
+            self.assertEqual(len(restarts), 1, "the bronze flow restarts once for the new column")
+
+            versions = len(list((p.root / "warehouse" / "customer_silver" / "_delta_log").glob("*.json")))
+            p.update()
+            self.assertEqual(len(list((p.root / "warehouse" / "customer_silver" / "_delta_log").glob("*.json"))), versions)
+            self.assertEqual(p.rows("SELECT id, name, email, address, phone FROM customer_silver"), project.SILVER_2)
+            flows = p.last_update_metrics()
+            self.assertEqual(flows["customer_clean"]["expectations"], {})
+            self.assertEqual(flows["customer_silver"]["metrics"], {})
+
+    def test_private_table_is_not_visible_outside(self):
+        with Project(project.CUSTOMERS_SQL) as p:
+            p.add_file(project.CUSTOMERS_1)
+            p.update()
+            with self.assertRaisesRegex(AssertionError, "TABLE_OR_VIEW_NOT_FOUND"):
+                p.query("SELECT * FROM customer_clean")
+
+    def test_target_must_be_declared(self):
+        with Project(project.CUSTOMERS_SQL.replace("CREATE OR REFRESH STREAMING LIVE TABLE customer_silver;", "")) as p:
+            p.add_file(project.CUSTOMERS_1)
+            result = p.run()
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("PIPELINE_FLOW_TARGET_NOT_FOUND", result.stderr)
+            self.assertFalse((p.root / "warehouse" / "customer_bronze").exists())
+
+    def test_lineage_has_the_edges(self):
+        with Project(project.CUSTOMERS_SQL) as p:
+            p.add_file(project.CUSTOMERS_1)
+            p.update()
+            edges = set()
+            for event in p.events():
+                if event["event_type"] == "flow_definition":
+                    flow = json.loads(event["details"])["flow_definition"]
+                    edges |= {(i, flow["output_dataset"]) for i in flow["input_datasets"]}
+            self.assertIn(("customer_bronze", "customer_clean"), edges)
+            self.assertIn(("customer_clean", "customer_silver"), edges)
+
+
+class Tutorial(unittest.TestCase):
+    """§17.4, the medallion tutorial of source document 004."""
+
+    def test_two_files_give_the_listed_tables(self):
+        history = "SELECT id, firstname, lastname, email, address, substr(CAST(`__START_AT` AS STRING), 15), substr(CAST(`__END_AT` AS STRING), 15) FROM customers_history"
+        with Project(project.TUTORIAL_SQL) as p:
+            p.add_file(project.TUTORIAL_1)
+            p.update()
+            self.assertEqual(p.rows("SELECT id, firstname, lastname, email, address FROM customers"), [(1, "Ann", "Lee", "ann@x", "A2")])
+            self.assertEqual(p.rows(history), [
+                (1, "Ann", "Lee", "ann@x", "A1", "00:10", "00:30"), (1, "Ann", "Lee", "ann@x", "A2", "00:30", None),
+                (2, "Bob", "Ray", "bob@x", "B1", "00:20", "00:50")])
+            self.assertEqual(p.rows("SELECT * FROM customers_history_agg"), [(1, 2, 1, 1, 1), (2, 1, 1, 1, 1)])
+            clean = p.last_update_metrics()["customers_cdc_clean_flow"]
+            self.assertEqual(clean["expectations"], {"no_rescued_data": (6, 0), "valid_id": (5, 1), "valid_operation": (5, 1)})
+            self.assertEqual(clean["dropped"], 2)
+
+            p.add_file(project.TUTORIAL_2)
+            p.update()
+            self.assertEqual(p.rows("SELECT id, firstname, lastname, email, address FROM customers"), [(1, "Ann", "Kim", "ann@x", "A2")])
+            self.assertEqual(p.rows(history), sorted([
+                (1, "Ann", "Lee", "ann@x", "A1", "00:10", "00:25"), (1, "Ann", "Lee", "ann@old", "A1", "00:25", "00:30"),
+                (1, "Ann", "Lee", "ann@x", "A2", "00:30", "01:00"), (1, "Ann", "Kim", "ann@x", "A2", "01:00", None),
+                (2, "Bob", "Ray", "bob@x", "B1", "00:20", "00:50")], key=lambda row: [(v is None, str(v)) for v in row]))
+            self.assertEqual(p.rows("SELECT * FROM customers_history_agg"), [(1, 2, 2, 1, 2), (2, 1, 1, 1, 1)])
+            clean = p.last_update_metrics()["customers_cdc_clean_flow"]
+            self.assertEqual(clean["expectations"], {"no_rescued_data": (2, 1), "valid_id": (3, 0), "valid_operation": (3, 0)})
+            self.assertEqual(clean["dropped"], 1)
+
+    def test_view_is_recomputed_then_left_alone(self):
+        with Project(project.TUTORIAL_SQL) as p:
+            p.add_file(project.TUTORIAL_1)
+            p.update()
+            p.update()
+            techniques = [json.loads(e["details"])["planning_information"]["technique_information"][0]["maintenance_type"]
+                          for e in p.events() if e["event_type"] == "planning_information"]
+            self.assertEqual(techniques, ["MAINTENANCE_TYPE_COMPLETE_RECOMPUTE", "MAINTENANCE_TYPE_NO_OP"])
+
+    def test_full_refresh_gives_the_same_tables(self):
+        with Project(project.TUTORIAL_SQL) as p:
+            p.add_file(project.TUTORIAL_1)
+            p.update()
+            p.add_file(project.TUTORIAL_2)
+            p.update()
+            tables = ["customers", "customers_history", "customers_history_agg", "customers_cdc_bronze"]
+            before = [p.rows(f"SELECT * FROM {t}") for t in tables]
+            p.update("--full-refresh-all")
+            self.assertEqual([p.rows(f"SELECT * FROM {t}") for t in tables], before)
+            p.update("--full-refresh", "customers")
+            self.assertEqual([p.rows(f"SELECT * FROM {t}") for t in tables], before)
+
+
+class Graph(unittest.TestCase):
+    """§17.6: what is refused before anything is written."""
+
+    CASES = {
+        "CIRCULAR_DEPENDENCY": "CREATE TEMPORARY VIEW a AS SELECT * FROM b; CREATE TEMPORARY VIEW b AS SELECT * FROM a; "
+                               "CREATE MATERIALIZED VIEW m AS SELECT * FROM a;",
+        "TABLE_OR_VIEW_NOT_FOUND": "CREATE MATERIALIZED VIEW m AS SELECT * FROM custmers;",
+        "PIPELINE_DUPLICATE_IDENTIFIERS.OUTPUT": "CREATE MATERIALIZED VIEW m AS SELECT 1 AS a; CREATE TEMPORARY VIEW m AS SELECT 2 AS a;",
+        "PIPELINE_DATASET_WITHOUT_FLOW": "CREATE STREAMING TABLE t;",
+        "INVALID_FLOW_QUERY_TYPE.BATCH_RELATION_FOR_STREAMING_TABLE": "CREATE STREAMING TABLE t AS SELECT 1 AS a;",
+        "INCOMPATIBLE_BATCH_VIEW_READ": "CREATE TEMPORARY VIEW v AS SELECT 1 AS a; CREATE STREAMING TABLE t AS SELECT * FROM STREAM(v);",
+        "INVALID_FLOW_QUERY_TYPE.STREAMING_RELATION_FOR_MATERIALIZED_VIEW":
+            "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'a INT'); "
+            "CREATE MATERIALIZED VIEW m AS SELECT * FROM STREAM(t);",
+        "RUN_EMPTY_PIPELINE": "CREATE TEMPORARY VIEW v AS SELECT 1 AS a;",
+        "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND": "CREATE MATERIALIZED VIEW m AS SELECT 1 AS a; DROP TABLE m;",
+        "PIPELINE_UNDEFINED_CONFIGURATION_VARIABLE": "CREATE MATERIALIZED VIEW m AS SELECT '${nothing}' AS a;",
+        "DUPLICATE_EXPECTATION_NAME": "CREATE MATERIALIZED VIEW m (CONSTRAINT c EXPECT (a > 0), CONSTRAINT c EXPECT (a > 1)) AS SELECT 1 AS a;",
+        "STREAM_FROM_MATERIALIZED_VIEW": "CREATE MATERIALIZED VIEW m AS SELECT 1 AS a; CREATE STREAMING TABLE t AS SELECT * FROM STREAM(m);",
+        "INVALID_TEMP_OBJ_REFERENCE": "CREATE TEMPORARY VIEW v AS SELECT 1 AS a; CREATE VIEW p AS SELECT * FROM v;",
+        "PARSE_SYNTAX_ERROR": "CREATE MATERIALIZED VIEW m AS SELEC 1;",
+        "AUTOCDC_MIXED_FLOWS_TO_TARGET":
+            "CREATE STREAMING TABLE s AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT, q INT'); "
+            "CREATE STREAMING TABLE t; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(s) KEYS (id) SEQUENCE BY q; "
+            "CREATE FLOW g AS INSERT INTO t BY NAME SELECT * FROM STREAM(s);",
+        "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA":
+            "CREATE STREAMING TABLE s AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT, q INT'); "
+            "CREATE STREAMING TABLE t; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(s) KEYS (nokey) SEQUENCE BY q;",
+    }
+
+    def test_bad_graphs_are_refused_by_name_and_write_nothing(self):
+        for condition, sql in self.CASES.items():
+            with self.subTest(condition), Project(sql) as p:
+                result = p.run()
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"[{condition}]", result.stderr)
+                self.assertIn("pipeline.sql", result.stderr)
+                self.assertEqual([d for d in ("m", "t", "s") if (p.root / "warehouse" / d).exists()], [])
+
+    def test_all_problems_are_reported_together(self):
+        with Project("CREATE MATERIALIZED VIEW a AS SELECT * FROM nothing; CREATE MATERIALIZED VIEW b AS SELECT x FROM (SELECT 1 AS y); "
+                     "CREATE MATERIALIZED VIEW c AS SELECT * FROM a;") as p:
+            result = p.run(command="dry-run")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("TABLE_OR_VIEW_NOT_FOUND", result.stderr)
+            self.assertIn("UNRESOLVED_COLUMN", result.stderr)
+
+    def test_refresh_options_conflict(self):
+        with Project("CREATE MATERIALIZED VIEW m AS SELECT 1 AS a;") as p:
+            result = p.run("--full-refresh-all", "--refresh", "m")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("CONFLICTING_PIPELINE_REFRESH_OPTIONS", result.stderr)
+
+    def test_protected_table_is_not_reset(self):
+        sql = ("CREATE STREAMING TABLE s TBLPROPERTIES ('pipelines.reset.allowed' = 'false') AS "
+               "SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT');")
+        with Project(sql) as p:
+            p.add_file([{"id": 1}])
+            p.update()
+            result = p.run("--full-refresh", "s")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("PIPELINE_FULL_REFRESH_NOT_ALLOWED", result.stderr)
+            p.update("--full-refresh-all")
+            self.assertEqual(p.rows("SELECT id FROM s"), [(1,)])
+
+
+class Failures(unittest.TestCase):
+    def test_failed_expectation_leaves_its_target_and_others_go_on(self):
+        sql = ("CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT'); "
+               "CREATE STREAMING TABLE checked (CONSTRAINT positive EXPECT (id > 0) ON VIOLATION FAIL UPDATE) AS SELECT * FROM STREAM(raw); "
+               "CREATE MATERIALIZED VIEW below AS SELECT count(*) AS n FROM checked; "
+               "CREATE MATERIALIZED VIEW beside AS SELECT count(*) AS n FROM raw;")
+        with Project(sql) as p:
+            p.add_file([{"id": 1}])
+            p.update()
+            p.add_file([{"id": -5}])
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("EXPECTATION", result.stderr)
+            self.assertEqual(p.rows("SELECT id FROM checked"), [(1,)])
+            self.assertEqual(p.rows("SELECT n FROM beside"), [(2,)])
+            self.assertEqual(p.rows("SELECT n FROM below"), [(1,)])
+            flows = p.last_update_metrics()
+            self.assertEqual({k: v["status"] for k, v in flows.items() if k is not None},
+                             {"raw": "COMPLETED", "checked": "FAILED", "below": "SKIPPED", "beside": "COMPLETED"})
+
+    def test_second_update_is_refused_while_one_runs(self):
+        import fcntl
+        with Project("CREATE MATERIALIZED VIEW m AS SELECT 1 AS a;") as p:
+            p.update()
+            lock = p.root / "storage" / "system" / "update.lock"
+            self.assertTrue(lock.exists(), "the lock is where another process finds it")
+            with open(lock, "r+b") as held:
+                F_OFD_SETLK = 37
+                import struct
+                fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
+                result = p.run()
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("ACTIVE_UPDATE_EXISTS", result.stderr)
+
+    def test_storage_of_another_copy_is_noticed(self):
+        import shutil
+        with Project(project.CUSTOMERS_SQL) as p:
+            p.add_file(project.CUSTOMERS_1)
+            p.update()
+            shutil.copytree(p.root / "storage", p.root / "backup")
+            p.add_file(project.CUSTOMERS_2)
+            p.update()
+            shutil.rmtree(p.root / "storage")
+            shutil.copytree(p.root / "backup", p.root / "storage")
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("FLOW_CHECKPOINT_CORRUPT", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
