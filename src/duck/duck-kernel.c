@@ -376,6 +376,8 @@ instance_name (DuckEngine *engine, const char *name, const char *result)
   for (const char *at = result; *at != '\0'; at++) {
     if (g_ascii_isalnum (*at))
       g_string_append_c (text, g_ascii_tolower (*at));
+    else if (*at == '[') /* `double` and `double[]` are two functions */
+      g_string_append (text, "_list");
     else if (text->str[text->len - 1] != '_')
       g_string_append_c (text, '_');
   }

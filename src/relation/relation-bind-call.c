@@ -1,6 +1,7 @@
 /* Calls: plain functions, special forms, aggregates with FILTER and WITHIN GROUP, windows. */
 #include "base-text.h"
 #include "relation-binder-private.h"
+#include "relation-cast.h"
 
 #include <string.h>
 
@@ -363,6 +364,54 @@ bind_grouping (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *
                                      relation_arena_strdup (binder->arena, display->str), &sql->position);
 }
 
+/* int(x), date(x) …: casts spelled as functions. */
+static BaseType *
+cast_function (const char *name)
+{
+  static const struct {
+    const char *name;
+    BaseTypeKind kind;
+  } casts[] = {
+    { "boolean", BASE_TYPE_BOOLEAN }, { "tinyint", BASE_TYPE_BYTE },        { "smallint", BASE_TYPE_SHORT },
+    { "int", BASE_TYPE_INTEGER },     { "bigint", BASE_TYPE_LONG },         { "float", BASE_TYPE_FLOAT },
+    { "double", BASE_TYPE_DOUBLE },   { "string", BASE_TYPE_STRING },       { "binary", BASE_TYPE_BINARY },
+    { "date", BASE_TYPE_DATE },       { "timestamp", BASE_TYPE_TIMESTAMP },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (casts); i++)
+    if (strcmp (casts[i].name, name) == 0)
+      return base_type_simple (casts[i].kind);
+  return strcmp (name, "decimal") == 0 ? base_type_decimal (10, 0) : NULL;
+}
+
+static RelationExpr *
+bind_cast_function (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr, const char *name,
+                    const BaseType *type, GError **error)
+{
+  const SqlCall *call = &expr->u.call;
+  int code = SLUICE_ERROR_DATATYPE_MISMATCH_CAST_WITHOUT_SUGGESTION;
+  g_autofree char *text = base_type_text (type);
+  g_autofree char *upper = g_ascii_strup (text, -1);
+  RelationExpr *value, *cast;
+
+  if (call->n_args != 1) {
+    relation_bind_error (&expr->at, error, SLUICE_ERROR_WRONG_NUM_ARGS_WITHOUT_SUGGESTION,
+                         "The `%s` requires 1 parameters but the actual number is %u.", name, call->n_args);
+    return NULL;
+  }
+  if ((value = relation_bind_expr (binder, scope, call->args[0].value, error)) == NULL)
+    return NULL;
+  if (!relation_cast_check (value->type, type, RELATION_CAST_ANSI, &code)) {
+    g_autofree char *from = base_type_text (value->type);
+    relation_bind_error (&expr->position, error, code, "Cannot cast \"%s\" to \"%s\".", from, text);
+    return NULL;
+  }
+  cast = relation_expr_new_explicit_cast (binder, value, type, FALSE);
+  cast->position = &expr->position;
+  cast->display = relation_binder_printf (binder, "CAST(%s AS %s)", value->display, upper);
+  return cast;
+}
+
 RelationExpr *
 relation_bind_call (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr, GError **error)
 {
@@ -387,6 +436,12 @@ relation_bind_call (RelationBinder *binder, RelationBindScope *scope, const SqlE
     for (guint i = 0; i < sql->n_args; i++)
       items[i] = sql->args[i].value;
     return relation_bind_struct (binder, scope, items, sql->n_args, &expr->position, error);
+  }
+  {
+    const RelationFunction *row;
+    g_autoptr (BaseType) cast_to = sql->over == NULL ? cast_function (call.name) : NULL;
+    if (cast_to != NULL && relation_function_find (call.name, &row, 1) == 0)
+      return bind_cast_function (binder, scope, expr, call.name, cast_to, error);
   }
   if (strcmp (call.name, "window") == 0 && sql->over == NULL)
     return relation_bind_window_use (binder, scope, expr, error);

@@ -789,6 +789,9 @@ bind_join (RelationBinder *binder, const SqlRelation *relation, RelationScope *o
       !bind_one (binder, right_sql, lateral ? left.scope : outer, ctes, NULL, &right, error))
     return FALSE;
   right.scope->outer = outer;
+  /* As Spark does it: LEFT JOIN LATERAL of a generator without ON keeps only rows that the generator gives something for. */
+  if (lateral && kind == RELATION_JOIN_LEFT && relation->u.join.on == NULL && right_sql->kind == SQL_RELATION_FUNCTION)
+    kind = RELATION_JOIN_CROSS;
   op = join_operator (binder, kind, &left, &right, lateral);
   bound->op = op;
   left_above = nullable_side (binder, left.scope, kind == RELATION_JOIN_RIGHT || kind == RELATION_JOIN_FULL);

@@ -51,6 +51,8 @@ add_item (Block *block, const SqlExpr *sql, RelationExpr *expr, const char *name
   RelationAlias alias = { name, expr };
 
   relation_column_set (block->binder, &item.column, name, expr->type, expr->nullable);
+  if (!named && expr->kind == RELATION_EXPR_COLUMN)
+    item.column.origin = expr->origin;
   g_array_append_val (block->items, item);
   if (named) {
     g_array_append_val (block->aliases, alias);

@@ -214,6 +214,7 @@ relation_expr_new_column (RelationArena *arena, const RelationColumn *column)
   expr->nullable = column->nullable;
   expr->deterministic = TRUE;
   expr->column_id = column->id;
+  expr->origin = column->origin != 0 ? column->origin : column->id;
   expr->display = column->name;
   return expr;
 }

@@ -80,6 +80,7 @@ struct RelationExpr {
   /* by kind */
   const RelationLiteral *literal;
   guint column_id;
+  guint origin;      /* COLUMN: the column it was selected from unchanged, through all SELECTs; else 0 */
   guint *parameters; /* LAMBDA: ids of its variables */
   guint n_parameters;
   gboolean try_cast;

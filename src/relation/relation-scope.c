@@ -93,6 +93,13 @@ ambiguous (const SqlName *name, const RelationScope *scope, const GArray *found,
   return FALSE;
 }
 
+/* `SELECT id, id` gives one column twice, not two of one name. */
+static guint
+origin_of (const RelationScopeColumn *column)
+{
+  return column->column.origin != 0 ? column->column.origin : column->column.id;
+}
+
 /* Columns of one scope that the first @n_parts parts mean. Returns FALSE on ambiguity. @index: G_MAXUINT = none. */
 static gboolean
 find_in_scope (const RelationScope *scope, const SqlName *name, const SqlPosition *at, guint *index, guint *n_used,
@@ -110,7 +117,7 @@ find_in_scope (const RelationScope *scope, const SqlName *name, const SqlPositio
           !qualifier_matches (column, name, qualified))
         continue;
       for (guint f = 0; f < found->len; f++)
-        known |= scope->columns[g_array_index (found, guint, f)].column.id == column->column.id;
+        known |= origin_of (&scope->columns[g_array_index (found, guint, f)]) == origin_of (column);
       if (!known)
         g_array_append_val (found, i);
     }

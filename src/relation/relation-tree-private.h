@@ -32,6 +32,7 @@ typedef struct {
   const char *name; /* Spark's display name */
   BaseType *type;
   gboolean nullable;
+  guint origin; /* id of the column that it is an unnamed copy of, 0 = its own */
 } RelationColumn;
 
 typedef enum {
