@@ -381,7 +381,7 @@ instance_name (DuckEngine *engine, const char *name, const char *result)
     else if (text->str[text->len - 1] != '_')
       g_string_append_c (text, '_');
   }
-  if (strchr (result, '"') != NULL || text->len > 60) {
+  if (strpbrk (result, "\"[") != NULL || text->len > 60) {
     g_string_truncate (text, MIN (text->len, 60));
     g_string_append_printf (text, "_%u", n_instances);
   }
