@@ -1,4 +1,5 @@
 /* Functions of arrays, with and without lambdas, and item access. */
+#include "base-text.h"
 #include "relation-function-private.h"
 
 #include <string.h>
@@ -123,6 +124,40 @@ bind_item (RelationCall *call, GError **error)
                : strcmp (name, "get") == 0 ? "$k{sluice_item}($1, CAST($2 AS BIGINT), 2)"
                : try_it                    ? "$k{sluice_item}($1, CAST($2 AS BIGINT), 3)"
                                            : "$k{sluice_item}($1, CAST($2 AS BIGINT), 0)";
+  return TRUE;
+}
+
+/* array.field: (array of structs, name) */
+static gboolean
+bind_array_field (RelationCall *call, GError **error)
+{
+  const BaseType *type = call->args[0]->type;
+  const RelationLiteral *name = relation_call_constant (call, 1, error);
+  if (name == NULL)
+    return FALSE;
+  const BaseType *element = base_type_kind (type) == BASE_TYPE_ARRAY ? base_type_element (type) : NULL;
+  if (element == NULL || base_type_kind (element) != BASE_TYPE_STRUCT)
+    return relation_call_type_error (call, 0, "an array of structs", error);
+  int index = base_type_field_index (element, name->text, TRUE);
+  if (index < 0)
+    return relation_call_error (call, error,
+                                index == -2 ? SLUICE_ERROR_AMBIGUOUS_REFERENCE_TO_FIELDS : SLUICE_ERROR_FIELD_NOT_FOUND,
+                                "no single field `%s` in the structs of the array", name->text);
+  const BaseField *field = base_type_field (element, (guint) index);
+  set_array (call, field->type, field->nullable || base_type_contains_null (type));
+  call->data = relation_binder_printf (call->binder, "%s", field->name);
+  return TRUE;
+}
+
+static gboolean
+lower_array_field (RelationPrinter *printer, const RelationExpr *call, GString *out, GError **error)
+{
+  g_string_append (out, "list_transform(");
+  if (!relation_printer_expr (printer, call->args[0], out, error))
+    return FALSE;
+  g_string_append (out, ", lambda sluice_x: struct_extract(sluice_x, ");
+  base_text_append_sql_literal (out, call->data);
+  g_string_append (out, "))");
   return TRUE;
 }
 
@@ -402,8 +437,10 @@ bind_sequence (RelationCall *call, GError **error)
 
 /* The number of variables of the lambda, which decides between DuckDB's one- and two-variable forms. */
 static gboolean
-bind_indexed (RelationCall *call, G_GNUC_UNUSED GError **error)
+bind_indexed (RelationCall *call, GError **error)
 {
+  if (!relation_call_refuse_null (call, 0, error))
+    return FALSE;
   /* DuckDB counts from 1, Spark from 0: the second variable is shifted where it is used. */
   call->data = GUINT_TO_POINTER (call->args[1]->n_parameters);
   return TRUE;
@@ -437,8 +474,10 @@ lower_indexed (RelationPrinter *printer, const RelationExpr *call, GString *out,
 }
 
 static gboolean
-bind_exists (RelationCall *call, G_GNUC_UNUSED GError **error)
+bind_exists (RelationCall *call, GError **error)
 {
+  if (!relation_call_refuse_null (call, 0, error))
+    return FALSE;
   call->nullable |= call->args[1]->nullable || call->args[1]->args[0]->nullable;
   return TRUE;
 }
@@ -486,8 +525,15 @@ lower_aggregate (RelationPrinter *printer, const RelationExpr *call, GString *ou
 }
 
 static gboolean
-bind_aggregate (RelationCall *call, G_GNUC_UNUSED GError **error)
+bind_aggregate (RelationCall *call, GError **error)
 {
+  if (!relation_call_refuse_null (call, 0, error))
+    return FALSE;
+  /* Spark wants the merged value to have the start's type by itself. */
+  const RelationExpr *body = call->args[2]->args[0];
+  if (body->kind == RELATION_EXPR_CAST && !body->explicit_cast &&
+      base_type_kind (body->args[0]->type) != BASE_TYPE_VOID)
+    return relation_call_type_error (call, 2, "a lambda whose result has the type of the start value", error);
   call->nullable = TRUE;
   relation_call_set_type (call, base_type_ref (call->n_args == 4 ? call->args[3]->args[0]->type : call->args[1]->type));
   return TRUE;
@@ -516,6 +562,12 @@ lower_zip_with (RelationPrinter *printer, const RelationExpr *call, GString *out
   return TRUE;
 }
 
+static gboolean
+bind_zip_with (RelationCall *call, GError **error)
+{
+  return relation_call_refuse_null (call, 0, error) && relation_call_refuse_null (call, 1, error);
+}
+
 /* array_sort(a) or array_sort(a, comparator) */
 static gboolean
 bind_array_sort (RelationCall *call, GError **error)
@@ -523,7 +575,7 @@ bind_array_sort (RelationCall *call, GError **error)
   if (call->n_args == 2)
     return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                                 "array_sort with a comparator is not supported");
-  return bind_same_array (call, error);
+  return relation_call_refuse_null (call, 0, error) && bind_same_array (call, error);
 }
 
 #define SEARCH(function, result_type, text)                                                                            \
@@ -553,6 +605,13 @@ relation_function_rows_array (void)
       .display = "$1[$2]",
       .bind = bind_item,
       .lower_call = relation_lower_data },
+    { .names = "array field",
+      .args = "any string!",
+      .flags = RELATION_FUNCTION_OPERATOR,
+      .doc = "a field of every struct of an array",
+      .display = "$1.$2",
+      .bind = bind_array_field,
+      .lower_call = lower_array_field },
     { .names = "get",
       .args = "any any",
       .flags = NULLABLE,
@@ -650,7 +709,8 @@ relation_function_rows_array (void)
       .lower_call = relation_lower_data },
     { .names = "shuffle",
       .args = "any",
-      .lower = "list_sort($1, random())",
+      .lower = "list_transform(list_sort(list_transform($1, lambda sluice_x: {'r': random(), 'v': sluice_x})), lambda "
+               "sluice_x: sluice_x.v)",
       .flags = RELATION_FUNCTION_VOLATILE,
       .doc = "in random order",
       .bind = bind_same_array },
@@ -718,6 +778,7 @@ relation_function_rows_array (void)
       .args = "array<T> array<U> (T,U)->R",
       .result = "array<R>",
       .doc = "elements of two arrays merged by a lambda",
+      .bind = bind_zip_with,
       .lower_call = lower_zip_with },
     { .names = NULL },
   };

@@ -172,6 +172,9 @@ bind_decode_case (RelationCall *call, GError **error)
   call->replacement = relation_expr_new_call (call->binder, "case", args, n, error);
   if (call->replacement == NULL)
     return FALSE;
+  if (relation_arg_kind (call, 0) == BASE_TYPE_STRING && base_type_is_integral (call->replacement->type))
+    return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                                "`decode` of a string with whole numbers as results is not supported; use CASE");
   call->replacement->display = call->display;
   return TRUE;
 }

@@ -134,6 +134,12 @@ lower_json_tuple (RelationPrinter *printer, const RelationExpr *call, GString *o
   return TRUE;
 }
 
+static gboolean
+bind_explode (RelationCall *call, GError **error)
+{
+  return relation_call_refuse_null (call, 0, error);
+}
+
 #define ELEMENTS "list_transform($1, lambda sluice_x: {'c0': sluice_x})"
 #define NUMBERED "list_transform($1, lambda sluice_x, sluice_i: {'c0': CAST(sluice_i - 1 AS INTEGER), 'c1': sluice_x})"
 #define ENTRIES  "list_transform(map_entries($1), lambda sluice_x: {'c0': sluice_x.key, 'c1': sluice_x.value})"
@@ -146,48 +152,56 @@ relation_function_rows_generator (void)
 {
   static const RelationFunction rows[] = {
     { .names = "explode",
+      .bind = bind_explode,
       .args = "array<T>",
       .result = "col:T",
       .lower = ELEMENTS,
       .flags = GENERATOR,
       .doc = "a row per element" },
     { .names = "explode",
+      .bind = bind_explode,
       .args = "map<K,V>",
       .result = "key:K value:V",
       .lower = ENTRIES,
       .flags = GENERATOR,
       .doc = "a row per entry" },
     { .names = "explode_outer",
+      .bind = bind_explode,
       .args = "array<T>",
       .result = "col:T",
       .lower = "CASE WHEN len($1) > 0 THEN " ELEMENTS " ELSE [{'c0': NULL}] END",
       .flags = GENERATOR,
       .doc = "a row per element, one of NULL when there is none" },
     { .names = "explode_outer",
+      .bind = bind_explode,
       .args = "map<K,V>",
       .result = "key:K value:V",
       .lower = "CASE WHEN cardinality($1) > 0 THEN " ENTRIES " ELSE [{'c0': NULL, 'c1': NULL}] END",
       .flags = GENERATOR,
       .doc = "a row per entry, one of NULL when there is none" },
     { .names = "posexplode",
+      .bind = bind_explode,
       .args = "array<T>",
       .result = "pos:int col:T",
       .lower = NUMBERED,
       .flags = GENERATOR,
       .doc = "a row per element with its position from 0" },
     { .names = "posexplode",
+      .bind = bind_explode,
       .args = "map<K,V>",
       .result = "pos:int key:K value:V",
       .lower = NUMBERED_ENTRIES,
       .flags = GENERATOR,
       .doc = "a row per entry with its position from 0" },
     { .names = "posexplode_outer",
+      .bind = bind_explode,
       .args = "array<T>",
       .result = "pos:int col:T",
       .lower = "CASE WHEN len($1) > 0 THEN " NUMBERED " ELSE [{'c0': NULL, 'c1': NULL}] END",
       .flags = GENERATOR,
       .doc = "a row per element with its position, one of NULL when there is none" },
     { .names = "posexplode_outer",
+      .bind = bind_explode,
       .args = "map<K,V>",
       .result = "pos:int key:K value:V",
       .lower =

@@ -26,6 +26,10 @@ bind_named_struct (RelationCall *call, GError **error)
     if (name->is_null)
       return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_NULL,
                                   "a field's name must not be NULL");
+    for (guint k = 0; k < i; k += 2)
+      if (base_text_equal_ignore_case (relation_call_constant (call, k, error)->text, name->text))
+        return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                                    "two fields of one name in a struct are not supported: `%s`", name->text);
     base_struct_builder_add (builder, name->text, call->args[i + 1]->type, call->args[i + 1]->nullable, NULL);
   }
   relation_call_set_type (call, base_struct_builder_end (g_steal_pointer (&builder)));
@@ -269,6 +273,12 @@ print_entries (RelationPrinter *printer, const RelationExpr *call, const char *f
 }
 
 static gboolean
+bind_lambda (RelationCall *call, GError **error)
+{
+  return relation_call_refuse_null (call, 0, error);
+}
+
+static gboolean
 lower_map_lambda (RelationPrinter *printer, const RelationExpr *call, GString *out, GError **error)
 {
   const char *name = call->function->names;
@@ -335,16 +345,19 @@ relation_function_rows_map (void)
       .args = "map<K,V> (K,V)->boolean",
       .result = "map<K,V>",
       .doc = "entries for which a lambda is true",
+      .bind = bind_lambda,
       .lower_call = lower_map_lambda },
     { .names = "transform_keys",
       .args = "map<K,V> (K,V)->U",
       .result = "map<U,V>",
       .doc = "each key changed by a lambda",
+      .bind = bind_lambda,
       .lower_call = lower_map_lambda },
     { .names = "transform_values",
       .args = "map<K,V> (K,V)->U",
       .result = "map<K,U>",
       .doc = "each value changed by a lambda",
+      .bind = bind_lambda,
       .lower_call = lower_map_lambda },
     { .names = NULL },
   };

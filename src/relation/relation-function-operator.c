@@ -37,6 +37,11 @@ wrong_type_error (RelationCall *call, const char *required, GError **error)
 static gboolean
 coerce_numbers (RelationCall *call, GError **error)
 {
+  for (guint i = 0; i < 2; i++)
+    if (call->args[i]->kind == RELATION_EXPR_CALL &&
+        (call->args[i]->function->flags & RELATION_FUNCTION_GENERATOR) != 0)
+      return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_GENERATOR_NESTED_IN_EXPRESSIONS,
+                                  "a generator cannot be part of an expression: \"%s\"", call->display);
   BaseTypeKind a = relation_arg_kind (call, 0), b = relation_arg_kind (call, 1);
   if (a == BASE_TYPE_VOID && b == BASE_TYPE_VOID) {
     relation_call_cast_kind (call, 0, BASE_TYPE_DOUBLE);
@@ -293,9 +298,33 @@ bind_shift (RelationCall *call, GError **error)
 
 /* ---- comparison ---- */
 
+/* @type with the field names of @like, as far as the shapes agree. */
+static BaseType *
+renamed (const BaseType *type, const BaseType *like)
+{
+  BaseTypeKind kind = base_type_kind (type);
+  if (kind != base_type_kind (like))
+    return base_type_ref (type);
+  if (kind == BASE_TYPE_ARRAY) {
+    g_autoptr (BaseType) element = renamed (base_type_element (type), base_type_element (like));
+    return base_type_array (element, base_type_contains_null (type));
+  }
+  if (kind != BASE_TYPE_STRUCT || base_type_n_fields (type) != base_type_n_fields (like))
+    return base_type_ref (type);
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  for (guint i = 0; i < base_type_n_fields (type); i++) {
+    const BaseField *field = base_type_field (type, i);
+    g_autoptr (BaseType) part = renamed (field->type, base_type_field (like, i)->type);
+    base_struct_builder_add (builder, base_type_field (like, i)->name, part, field->nullable, NULL);
+  }
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
 static gboolean
 coerce_comparison (RelationCall *call, GError **error)
 {
+  if (base_type_is_nested (call->args[0]->type))
+    relation_call_cast (call, 1, renamed (call->args[1]->type, call->args[0]->type));
   if (!relation_coerce_pair (call->binder, &call->args[0], &call->args[1]))
     return diff_types_error (call, error);
   if (!base_type_is_orderable (call->args[0]->type)) {

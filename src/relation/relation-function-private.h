@@ -50,6 +50,9 @@ void relation_call_cast_kind (RelationCall *call, guint index, BaseTypeKind kind
 /* Casts to what Spark's implicit cast makes of it, else the type error with @required. */
 gboolean relation_call_want (RelationCall *call, guint index, BaseTypeKind kind, const char *required, GError **error);
 
+/* Refuses a NULL without a type where an array or map is wanted; for rows whose pattern took it. */
+gboolean relation_call_refuse_null (RelationCall *call, guint index, GError **error);
+
 /* lower_call of rows whose template bind() chose: prints the template in `data`. */
 gboolean relation_lower_data (RelationPrinter *printer, const RelationExpr *call, GString *out, GError **error);
 

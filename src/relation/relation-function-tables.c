@@ -41,6 +41,22 @@ relation_call_want (RelationCall *call, guint index, BaseTypeKind kind, const ch
 }
 
 gboolean
+relation_call_refuse_null (RelationCall *call, guint index, GError **error)
+{
+  const RelationExpr *arg = call->args[index];
+  gboolean is_null = arg->kind == RELATION_EXPR_LITERAL && arg->literal->is_null;
+  if (arg->kind == RELATION_EXPR_CAST && !arg->explicit_cast)
+    is_null = base_type_kind (arg->args[0]->type) == BASE_TYPE_VOID;
+  if (!is_null || (arg->kind == RELATION_EXPR_LITERAL && arg->explicit_cast))
+    return TRUE;
+  const BaseType *type = arg->type;
+  const BaseType *part = base_type_kind (type) == BASE_TYPE_ARRAY ? base_type_element (type)
+                         : base_type_kind (type) == BASE_TYPE_MAP ? base_type_key (type)
+                                                                  : type;
+  return base_type_kind (part) != BASE_TYPE_VOID || relation_call_type_error (call, index, "ARRAY or MAP", error);
+}
+
+gboolean
 relation_lower_data (RelationPrinter *printer, const RelationExpr *call, GString *out, GError **error)
 {
   return relation_printer_template (printer, call, call->data, out, error);

@@ -394,7 +394,7 @@ relation_printer_template (RelationPrinter *printer, const RelationExpr *call, c
 }
 
 static gboolean
-print_call (RelationPrinter *printer, const RelationExpr *expr, GString *out, GError **error)
+print_call_text (RelationPrinter *printer, const RelationExpr *expr, GString *out, GError **error)
 {
   if (expr->function->lower_call != NULL)
     return expr->function->lower_call (printer, expr, out, error);
@@ -402,6 +402,21 @@ print_call (RelationPrinter *printer, const RelationExpr *expr, GString *out, GE
     return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "The row of `%s` cannot be lowered.",
                            expr->function->names);
   return relation_printer_template (printer, expr, expr->function->lower, out, error);
+}
+
+/* DuckDB folds a call of a constant NULL to a NULL without a type, so such a call says its type itself. */
+static gboolean
+print_call (RelationPrinter *printer, const RelationExpr *expr, GString *out, GError **error)
+{
+  if (!expr->foldable || !expr->nullable)
+    return print_call_text (printer, expr, out, error);
+  g_string_append (out, "CAST(");
+  if (!print_call_text (printer, expr, out, error))
+    return FALSE;
+  g_string_append (out, " AS ");
+  duck_type_append_text (out, expr->type);
+  g_string_append_c (out, ')');
+  return TRUE;
 }
 
 static gboolean

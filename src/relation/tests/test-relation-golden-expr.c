@@ -21,7 +21,8 @@
 static const struct {
   const char *id, *reason;
 } exceptions[] = {
-  { "", "" },
+  { "e_af0ede9161", "SELECT 1 + AS r: a syntax error here, Spark reads AS as a column" },
+  { "e_752080a7e6", "SELECT SELECT AS r: a syntax error here, Spark reads SELECT as a column" },
 };
 
 typedef struct {
@@ -95,10 +96,12 @@ run (Bench *bench, const char *sql, const char *zone, char **type, char **value,
 
 /* Equal JSON, floating numbers within 1e-12 relative. */
 static gboolean
-same_json (const json_t *a, const json_t *b)
+same_json (const json_t *a, const json_t *b, gboolean is_float)
 {
   if (json_is_number (a) && json_is_number (b)) {
     double x = json_number_value (a), y = json_number_value (b);
+    if (is_float) /* one float has several texts */
+      return (float) x == (float) y;
     if (json_is_integer (a) && json_is_integer (b))
       return json_integer_value (a) == json_integer_value (b);
     if (x == y)
@@ -109,7 +112,7 @@ same_json (const json_t *a, const json_t *b)
     if (json_array_size (a) != json_array_size (b))
       return FALSE;
     for (gsize i = 0; i < json_array_size (a); i++)
-      if (!same_json (json_array_get (a, i), json_array_get (b, i)))
+      if (!same_json (json_array_get (a, i), json_array_get (b, i), is_float))
         return FALSE;
     return TRUE;
   }
@@ -121,7 +124,7 @@ same_json (const json_t *a, const json_t *b)
     json_object_foreach ((json_t *) a, key, member)
     {
       const json_t *other = json_object_get (b, key);
-      if (other == NULL || !same_json (member, other))
+      if (other == NULL || !same_json (member, other, is_float))
         return FALSE;
     }
     return TRUE;
@@ -136,7 +139,7 @@ is_refusal (const GError *error)
 {
   const char *condition = base_error_condition (error);
   return strcmp (condition, "UNSUPPORTED_FEATURE") == 0 || strcmp (condition, "UNRESOLVED_ROUTINE") == 0 ||
-         strcmp (condition, "UNSUPPORTED_DATATYPE") == 0;
+         strcmp (condition, "UNSUPPORTED_DATATYPE") == 0 || strcmp (condition, "UNSUPPORTED_TIME_TYPE") == 0;
 }
 
 static Verdict
@@ -171,7 +174,7 @@ judge (Bench *bench, const json_t *line, int verbose)
   } else {
     json_error_t json_error;
     json_t *got = json_loads (value, JSON_DECODE_ANY | JSON_ALLOW_NUL, &json_error);
-    gboolean same = got != NULL && same_json (json_object_get (line, "value"), got) &&
+    gboolean same = got != NULL && same_json (json_object_get (line, "value"), got, strcmp (type, "float") == 0) &&
                     strcmp (type, json_string_value (json_object_get (line, "type"))) == 0;
     json_decref (got);
     verdict = same ? RIGHT : WRONG;
