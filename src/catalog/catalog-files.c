@@ -169,7 +169,7 @@ catalog_file_path_bind (CatalogSession *session, const char *provider, const cha
   g_ptr_array_add (pairs, NULL);
   if (request->version >= 0 || request->timestamp_us != RELATION_NO_TIME)
     return base_error_set (error, SLUICE_ERROR_DELTA_TABLE_ONLY_OPERATION, "files have no versions: %s", path);
-  options = files_options_new (FILES_ASK_READ_FILES, path, NULL, provider, (const char *const *) pairs->pdata, NULL,
-                               error);
+  options =
+      files_options_new (FILES_ASK_READ_FILES, path, NULL, provider, (const char *const *) pairs->pdata, NULL, error);
   return options != NULL && answer_files (session, options, request->streaming, answer, error);
 }

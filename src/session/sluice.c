@@ -59,18 +59,30 @@ sluice_problem_hint (const SluiceProblem *problem)
   return base_error_hint (problem->error);
 }
 
+/* Both 0 when the error has no place. */
+static void
+find_position (const SluiceProblem *problem, guint *line, guint *column)
+{
+  const char *file, *source_line;
+
+  *line = *column = 0;
+  (void) base_error_position (problem->error, &file, line, column, &source_line); /* without a place they stay 0 */
+}
+
 unsigned
 sluice_problem_line (const SluiceProblem *problem)
 {
-  guint line = 0;
-  return base_error_position (problem->error, NULL, &line, NULL, NULL) ? line : 0;
+  guint line, column;
+  find_position (problem, &line, &column);
+  return line;
 }
 
 unsigned
 sluice_problem_column (const SluiceProblem *problem)
 {
-  guint column = 0;
-  return base_error_position (problem->error, NULL, NULL, &column, NULL) ? column : 0;
+  guint line, column;
+  find_position (problem, &line, &column);
+  return column;
 }
 
 const char *
