@@ -3,7 +3,6 @@
 
 #include <base-error.h>
 #include <errno.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +91,6 @@ run_command (const CliCommand *command, int argc, char **argv)
 int
 main (int argc, char **argv)
 {
-  (void) setlocale (LC_CTYPE, ""); /* without it file names are bytes, which is fine */
   if (argc < 2) {
     print_help (stderr);
     return CLI_EXIT_USAGE;
