@@ -154,6 +154,7 @@ delta_footers_load (DeltaTable *table, const char *const *paths, guint n_paths, 
 {
   g_autoptr (DuckSession) session = NULL;
   g_autoptr (GPtrArray) missing = g_ptr_array_new ();
+  g_autoptr (GError) failure = NULL;
 
   for (guint i = 0; i < n_paths; i++) {
     if (delta_table_cached_footer (table, paths[i]) == NULL)
@@ -162,7 +163,16 @@ delta_footers_load (DeltaTable *table, const char *const *paths, guint n_paths, 
       continue;
     if (session == NULL && (session = delta_table_session (table, error)) == NULL)
       return FALSE;
-    if (!read_batch (table, session, missing, cancel, error)) {
+    if (!read_batch (table, session, missing, cancel, &failure)) {
+      if (g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_FILE_NOT_FOUND)) {
+        const char *path = base_error_param (failure, "file");
+        base_error_set (error, SLUICE_ERROR_DELTA_FILE_NOT_FOUND_DETAILED,
+                        "the data file %s, which the log of %s names, is not there",
+                        path != NULL ? path : (const char *) missing->pdata[0], delta_table_location (table));
+        base_error_add_param (error, "path", path != NULL ? path : (const char *) missing->pdata[0]);
+        return FALSE;
+      }
+      g_propagate_error (error, g_steal_pointer (&failure));
       base_error_add_context (error, "while reading Parquet footers of %s", delta_table_location (table));
       return FALSE;
     }

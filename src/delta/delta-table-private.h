@@ -15,9 +15,6 @@ void delta_table_release (DeltaTable *table);
 /* A session for reading metadata. Errors: UNSUPPORTED_FEATURE without an engine. Returns: (transfer full). */
 DuckSession *delta_table_session (DeltaTable *table, GError **error);
 
-/* Timestamps of commits: ascending by version, milliseconds, one per entry of @commits. */
-gboolean delta_table_timestamps_of (DeltaTable *table, GArray *commits, gint64 **timestamps_ms, GError **error);
-
 /* Vectors kept for a while; both take care of locking. @id: as delta_vector_descriptor_id(). */
 DeltaVector *delta_table_cached_vector (DeltaTable *table, const char *id); /* (transfer full) (nullable) */
 void delta_table_cache_vector (DeltaTable *table, const char *id, DeltaVector *vector);

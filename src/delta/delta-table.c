@@ -262,28 +262,50 @@ read_in_commit_timestamp (DeltaTable *table, DeltaVersion version, gint64 *times
                           timestamp_ms, error);
 }
 
-gboolean
-delta_table_timestamps_of (DeltaTable *table, GArray *commits, gint64 **timestamps_ms, GError **error)
+/* The timestamps of a listing's commits, worked out as they are asked for: in-commit timestamps cost a read each. */
+typedef struct {
+  DeltaTable *table;
+  DeltaMetadata *metadata;
+  GArray *commits;     /* DeltaLogCommit; borrowed */
+  gint64 *modified_ms; /* made monotonic */
+} Timeline;
+
+static void
+timeline_clear (Timeline *timeline)
+{
+  delta_metadata_unref (timeline->metadata);
+  g_free (timeline->modified_ms);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Timeline, timeline_clear)
+
+static gboolean
+timeline_init (Timeline *timeline, DeltaTable *table, GArray *commits, GError **error)
 {
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, error);
-  g_autofree gint64 *timestamps = NULL;
-  gint64 previous_ms = G_MININT64;
 
   if (snapshot == NULL)
     return FALSE;
-  timestamps = g_new (gint64, MAX (commits->len, 1));
+  timeline->table = table;
+  timeline->metadata = delta_metadata_ref (delta_snapshot_metadata (snapshot));
+  timeline->commits = commits;
+  timeline->modified_ms = g_new (gint64, MAX (commits->len, 1));
   for (guint i = 0; i < commits->len; i++) {
-    const DeltaLogCommit *commit = &g_array_index (commits, DeltaLogCommit, i);
-    gint64 in_commit_ms = -1;
-    if (delta_metadata_uses_in_commit_timestamp (delta_snapshot_metadata (snapshot), commit->version) &&
-        !read_in_commit_timestamp (table, commit->version, &in_commit_ms, error))
-      return FALSE;
-    timestamps[i] = in_commit_ms >= 0 ? in_commit_ms
-                    : i == 0          ? commit->modified_ms
-                                      : MAX (commit->modified_ms, previous_ms + 1);
-    previous_ms = timestamps[i];
+    gint64 modified_ms = g_array_index (commits, DeltaLogCommit, i).modified_ms;
+    timeline->modified_ms[i] = i == 0 ? modified_ms : MAX (modified_ms, timeline->modified_ms[i - 1] + 1);
   }
-  *timestamps_ms = g_steal_pointer (&timestamps);
+  return TRUE;
+}
+
+static gboolean
+timeline_at (Timeline *timeline, guint index, gint64 *timestamp_ms, GError **error)
+{
+  DeltaVersion version = g_array_index (timeline->commits, DeltaLogCommit, index).version;
+  gint64 stamped_ms = -1;
+
+  if (delta_metadata_uses_in_commit_timestamp (timeline->metadata, version) &&
+      !read_in_commit_timestamp (timeline->table, version, &stamped_ms, error))
+    return FALSE;
+  *timestamp_ms = stamped_ms >= 0 ? stamped_ms : timeline->modified_ms[index];
   return TRUE;
 }
 
@@ -774,7 +796,7 @@ GPtrArray *
 delta_table_history (DeltaTable *table, guint n_most, BaseCancel *cancel, GError **error)
 {
   g_auto (DeltaLogListing) listing = { 0 };
-  g_autofree gint64 *timestamps_ms = NULL;
+  g_auto (Timeline) timeline = { 0 };
   g_autoptr (GPtrArray) history = g_ptr_array_new_with_free_func (history_entry_free);
 
   if (!delta_log_list (table->store, 0, FALSE, &listing, error))
@@ -783,16 +805,17 @@ delta_table_history (DeltaTable *table, guint n_most, BaseCancel *cancel, GError
     not_found (table, error);
     return NULL;
   }
-  if (!delta_table_timestamps_of (table, listing.commits, &timestamps_ms, error))
+  if (!timeline_init (&timeline, table, listing.commits, error))
     return NULL;
   for (guint i = listing.commits->len; i > 0 && (n_most == 0 || history->len < n_most); i--) {
     DeltaVersion version = commit_at (&listing, i - 1)->version;
     g_autoptr (DeltaCommit) commit = delta_table_commit (table, version, cancel, error);
     DeltaHistoryEntry *entry;
-    if (commit == NULL)
+    gint64 timestamp_ms;
+    if (commit == NULL || !timeline_at (&timeline, i - 1, &timestamp_ms, error))
       return NULL;
     entry = g_new (DeltaHistoryEntry, 1);
-    *entry = (DeltaHistoryEntry){ version, timestamps_ms[i - 1], json_incref ((json_t *) delta_commit_info (commit)) };
+    *entry = (DeltaHistoryEntry){ version, timestamp_ms, json_incref ((json_t *) delta_commit_info (commit)) };
     g_ptr_array_add (history, entry);
   }
   return g_steal_pointer (&history);
@@ -802,22 +825,25 @@ GArray *
 delta_table_timestamps (DeltaTable *table, DeltaVersion from, DeltaVersion to, GError **error)
 {
   g_auto (DeltaLogListing) listing = { 0 };
-  g_autofree gint64 *timestamps_ms = NULL;
+  g_auto (Timeline) timeline = { 0 };
   g_autoptr (GArray) answer = g_array_new (FALSE, FALSE, sizeof (gint64));
   guint start;
 
   if (!delta_log_list (table->store, 0, FALSE, &listing, error) ||
-      !delta_table_timestamps_of (table, listing.commits, &timestamps_ms, error))
+      !timeline_init (&timeline, table, listing.commits, error))
     return NULL;
   start = first_commit_from (&listing, from);
   for (DeltaVersion version = from; version <= to; version++) {
     guint i = start + (guint) (version - from);
+    gint64 timestamp_ms;
     if (i >= listing.commits->len || commit_at (&listing, i)->version != version) {
       DeltaVersion earliest = listing.commits->len > 0 ? commit_at (&listing, 0)->version : latest_of (&listing);
       version_not_found (table, version, earliest, latest_of (&listing), error);
       return NULL;
     }
-    g_array_append_val (answer, timestamps_ms[i]);
+    if (!timeline_at (&timeline, i, &timestamp_ms, error))
+      return NULL;
+    g_array_append_val (answer, timestamp_ms);
   }
   return g_steal_pointer (&answer);
 }
@@ -855,33 +881,52 @@ delta_table_version_at (DeltaTable *table, gint64 timestamp_ms, DeltaTimestampBo
                         DeltaVersion *version, GError **error)
 {
   g_auto (DeltaLogListing) listing = { 0 };
-  g_autofree gint64 *timestamps_ms = NULL;
-  guint n_commits;
-  guint low = 0;
+  g_auto (Timeline) timeline = { 0 };
+  guint n_before = 0;
+  guint high;
+  gint64 at_ms = 0;
+  gint64 first_ms;
 
   if (!delta_log_list (table->store, 0, FALSE, &listing, error))
     return FALSE;
   if (listing.commits->len == 0)
     return not_found (table, error);
-  if (!delta_table_timestamps_of (table, listing.commits, &timestamps_ms, error))
+  if (!timeline_init (&timeline, table, listing.commits, error))
     return FALSE;
-  n_commits = listing.commits->len;
-  /* The number of commits before the timestamp; timestamps only grow. */
-  while (low < n_commits && timestamps_ms[low] < timestamp_ms)
-    low++;
-  if (low == n_commits && !may_exceed)
-    return timestamp_out_of_range (SLUICE_ERROR_DELTA_TIMESTAMP_GREATER_THAN_COMMIT, timestamp_ms, "after the latest",
-                                   commit_at (&listing, n_commits - 1)->version, timestamps_ms[n_commits - 1], error);
-  if (bound == DELTA_AT_OR_AFTER) {
-    *version = low < n_commits ? commit_at (&listing, low)->version : commit_at (&listing, n_commits - 1)->version + 1;
+  /* How many commits are before the timestamp; timestamps only grow. */
+  for (high = listing.commits->len; n_before < high;) {
+    guint middle = n_before + (high - n_before) / 2;
+    if (!timeline_at (&timeline, middle, &at_ms, error))
+      return FALSE;
+    if (at_ms < timestamp_ms)
+      n_before = middle + 1;
+    else
+      high = middle;
+  }
+  if (n_before == listing.commits->len) {
+    const DeltaLogCommit *last = commit_at (&listing, n_before - 1);
+    if (!timeline_at (&timeline, n_before - 1, &at_ms, error))
+      return FALSE;
+    if (!may_exceed)
+      return timestamp_out_of_range (SLUICE_ERROR_DELTA_TIMESTAMP_GREATER_THAN_COMMIT, timestamp_ms, "after the latest",
+                                     last->version, at_ms, error);
+    *version = bound == DELTA_AT_OR_AFTER ? last->version + 1 : last->version;
     return TRUE;
   }
-  if (low < n_commits && timestamps_ms[low] == timestamp_ms)
-    low++;
-  if (low == 0)
+  if (bound == DELTA_AT_OR_AFTER) {
+    *version = commit_at (&listing, n_before)->version;
+    return TRUE;
+  }
+  if (!timeline_at (&timeline, n_before, &at_ms, error))
+    return FALSE;
+  if (at_ms == timestamp_ms)
+    n_before++;
+  if (n_before == 0) {
+    if (!timeline_at (&timeline, 0, &first_ms, error))
+      return FALSE;
     return timestamp_out_of_range (SLUICE_ERROR_DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION, timestamp_ms,
-                                   "before the earliest available", commit_at (&listing, 0)->version, timestamps_ms[0],
-                                   error);
-  *version = commit_at (&listing, low - 1)->version;
+                                   "before the earliest available", commit_at (&listing, 0)->version, first_ms, error);
+  }
+  *version = commit_at (&listing, n_before - 1)->version;
   return TRUE;
 }
