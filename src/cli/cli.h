@@ -23,8 +23,15 @@ typedef struct {
   const char *help; /* one line */
   /* @argv: [0] is "sluice <name>". Returns: the exit code. */
   int (*run) (const CliContext *context, int argc, char **argv);
+  gboolean owns_signals; /* does with signals what it likes: CliContext.cancel is never raised */
 } CliCommand;
 
+int cli_dry_run_run (const CliContext *context, int argc, char **argv);
+int cli_event_log_run (const CliContext *context, int argc, char **argv);
+int cli_graph_run (const CliContext *context, int argc, char **argv);
+int cli_init_run (const CliContext *context, int argc, char **argv);
+int cli_shell_run (const CliContext *context, int argc, char **argv);
+int cli_update_run (const CliContext *context, int argc, char **argv);
 int cli_sql_run (const CliContext *context, int argc, char **argv);
 int cli_version_run (const CliContext *context, int argc, char **argv);
 

@@ -10,8 +10,14 @@
 #include <unistd.h>
 
 static const CliCommand commands[] = {
-  { "sql", "run SQL statements on a warehouse", cli_sql_run },
-  { "version", "print the version", cli_version_run },
+  { "init", "make a new pipeline with sample files", cli_init_run, FALSE },
+  { "run", "bring a pipeline's datasets up to date", cli_update_run, FALSE },
+  { "dry-run", "check a pipeline without touching data", cli_dry_run_run, FALSE },
+  { "graph", "print what a pipeline's datasets read", cli_graph_run, FALSE },
+  { "event-log", "print a pipeline's events as JSON lines", cli_event_log_run, FALSE },
+  { "sql", "run SQL statements on a warehouse", cli_sql_run, FALSE },
+  { "shell", "type SQL statements at a prompt", cli_shell_run, TRUE },
+  { "version", "print the version", cli_version_run, FALSE },
 };
 
 /* Signals are read by a thread, because what they start (BaseCancel) takes locks. The first one cancels, the second one ends
@@ -83,7 +89,8 @@ run_command (const CliCommand *command, int argc, char **argv)
 
   if (environment == NULL)
     return cli_print_error (error);
-  start_watching_signals (cancel);
+  if (!command->owns_signals)
+    start_watching_signals (cancel);
   argv[0] = name;
   return command->run (&context, argc, argv);
 }

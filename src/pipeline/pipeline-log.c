@@ -12,7 +12,9 @@
 #include "delta-table.h"
 #include "delta-transaction.h"
 #include "duck-session.h"
+#include "relation-source.h"
 #include "sql-parse.h"
+#include "store.h"
 #include "write-batch.h"
 
 #include <errno.h>
@@ -257,6 +259,9 @@ append (PipelineLog *log, const char *line, gboolean durable, GError **error)
 gboolean
 pipeline_log_write (PipelineLog *log, const PipelineEvent *event, GError **error)
 {
+  g_autoptr (json_t) details =
+      json_incref (event->details); /* the line takes the caller's reference; the listener reads on */
+
   g_mutex_lock (&log->lock);
   g_autofree char *line = event_line (log, event, log->last_seq + 1);
   gboolean good = append (log, line, event->durable, error);

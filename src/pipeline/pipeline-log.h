@@ -10,14 +10,15 @@
 
 #include "base-cancel.h"
 #include "base-clock.h"
-#include "relation-source.h"
-#include "store.h"
 
 #include <glib.h>
 #include <jansson.h>
 
 typedef struct Catalog Catalog;
 typedef struct DuckSession DuckSession;
+typedef struct BaseType BaseType;
+typedef struct RelationSource RelationSource;
+typedef struct Store Store;
 
 G_BEGIN_DECLS
 

@@ -3,6 +3,7 @@
 
 #include <base-error.h>
 #include <files-source.h>
+#include <pipeline-update.h>
 #include <relation-kernel.h>
 
 /* The engine's own settings, once per process. */
@@ -34,6 +35,7 @@ session_warehouse_open (const char *directory, const SessionEnvironment *environ
 
   if (engine == NULL || (catalog = catalog_open (directory, stores, engine, error)) == NULL)
     return NULL;
+  pipeline_register_functions (catalog);
   warehouse = g_new0 (SluiceWarehouse, 1);
   g_atomic_ref_count_init (&warehouse->refs);
   warehouse->user = g_strdup (environment != NULL ? environment->user : g_get_user_name ());

@@ -280,6 +280,16 @@ session_script_next (SessionScript *script, SluiceResult **result, GError **erro
   return TRUE;
 }
 
+gboolean
+session_text_is_complete (const char *text, gssize length)
+{
+  g_autoptr (GArray) pieces = NULL;
+  gboolean is_complete = FALSE;
+
+  sql_split (text, length, &pieces, &is_complete);
+  return is_complete;
+}
+
 SluiceResult *
 session_run (SluiceSession *session, const char *sql, gssize length, const char *file, GError **error)
 {

@@ -93,6 +93,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (SessionScript, session_script_free)
 /* Runs the next statement. @result: (out) (nullable) (transfer full): NULL at the end of the text. After an error the next call
  * goes on behind the failed statement. */
 gboolean session_script_next (SessionScript *script, SluiceResult **result, GError **error);
+/* Whether a text ends behind a statement's `;`, outside of literals and comments: what a shell needs to know. */
+gboolean session_text_is_complete (const char *text, gssize length);
 
 /* ---- Results ---- */
 
