@@ -261,18 +261,21 @@ call_name (RelationBinder *binder, const SqlCall *call)
   relation_arena_keep (binder->arena, name, g_free);
   switch (call->form) {
   case SQL_CALL_TRIM:
-    if (!call->trim_side_given && call->n_args == 1)
-      return "trim";
+    if (call->n_args == 1)
+      return !call->trim_side_given || call->trim_side == SQL_TRIM_BOTH ? "trim"
+             : call->trim_side == SQL_TRIM_LEADING                     ? "ltrim"
+                                                                       : "rtrim";
     return call->trim_side == SQL_TRIM_LEADING    ? "trim leading"
            : call->trim_side == SQL_TRIM_TRAILING ? "trim trailing"
                                                   : "trim both";
   case SQL_CALL_UNIT:
     return strstr (name, "diff") != NULL ? "timestampdiff" : "timestampadd";
+  case SQL_CALL_POSITION:
+    return "locate";
   case SQL_CALL_PLAIN:
   case SQL_CALL_BARE:
   case SQL_CALL_EXTRACT:
   case SQL_CALL_SUBSTRING:
-  case SQL_CALL_POSITION:
   case SQL_CALL_OVERLAY:
     break;
   }
