@@ -263,8 +263,8 @@ call_name (RelationBinder *binder, const SqlCall *call)
   case SQL_CALL_TRIM:
     if (call->n_args == 1)
       return !call->trim_side_given || call->trim_side == SQL_TRIM_BOTH ? "trim"
-             : call->trim_side == SQL_TRIM_LEADING                     ? "ltrim"
-                                                                       : "rtrim";
+             : call->trim_side == SQL_TRIM_LEADING                      ? "ltrim"
+                                                                        : "rtrim";
     return call->trim_side == SQL_TRIM_LEADING    ? "trim leading"
            : call->trim_side == SQL_TRIM_TRAILING ? "trim trailing"
                                                   : "trim both";

@@ -282,6 +282,12 @@ bind_subquery (RelationBinder *binder, RelationBindScope *scope, const SqlQuery 
   return relation_bind_query (binder, query, scope->scope, scope->ctes, error);
 }
 
+static gboolean
+visit_deterministic (RelationExpr *expr, gpointer data G_GNUC_UNUSED)
+{
+  return expr->kind != RELATION_EXPR_CALL || (expr->function->flags & RELATION_FUNCTION_VOLATILE) == 0;
+}
+
 static RelationExpr *
 subquery_expr (RelationBinder *binder, const SqlExpr *expr, RelationSubqueryKind kind, RelationOperator *op,
                const BaseType *type, gboolean nullable, const char *display)
@@ -290,6 +296,7 @@ subquery_expr (RelationBinder *binder, const SqlExpr *expr, RelationSubqueryKind
 
   result->subquery = op;
   result->subquery_kind = kind;
+  result->deterministic = relation_operator_walk_exprs (op, visit_deterministic, NULL);
   result->position = &expr->position;
   result->display = display;
   return result;

@@ -900,6 +900,13 @@ relation_function_bind (RelationCall *call, GError **error)
 
   if (n == 0)
     return unknown_function (call, error);
+  for (guint i = 0; i < call->n_args; i++)
+    if (call->args[i]->kind == RELATION_EXPR_CALL &&
+        (call->args[i]->function->flags & RELATION_FUNCTION_GENERATOR) != 0) {
+      relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_GENERATOR_NESTED_IN_EXPRESSIONS,
+                           "The generator is not supported: nested in expressions, in an argument of %s.", call->name);
+      return NULL;
+    }
   for (guint i = 0; i < n; i++) {
     g_autoptr (GError) failure = NULL;
     RelationExpr *expr;

@@ -240,6 +240,11 @@ use_alias (RelationBinder *binder, RelationBindScope *scope, RelationExpr *found
 {
   RelationExpr *copy = relation_arena_new0 (binder->arena, RelationExpr);
 
+  /* The name stands for the expression again: computed twice, so it must give the same twice. */
+  if (!found->deterministic) {
+    relation_bind_unsupported (at, error, "A name given in the same SELECT list to something not deterministic");
+    return NULL;
+  }
   *copy = *found;
   copy->display = name->parts[0].text;
   copy->position = at;
@@ -337,7 +342,8 @@ star_takes (const RelationScopeColumn *column, const SqlName *qualifier)
 
 /* Removes the columns named by EXCEPT from @exprs; a.b takes a field out of a struct. */
 static gboolean
-star_except (const SqlExpr *star, GPtrArray *exprs, guint from, GError **error)
+star_except (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *star, GPtrArray *exprs, guint from,
+             GError **error)
 {
   const SqlNameList *except = &star->u.star.except;
 
@@ -345,9 +351,19 @@ star_except (const SqlExpr *star, GPtrArray *exprs, guint from, GError **error)
     const SqlName *name = &except->items[e];
     gboolean found = FALSE;
     const char *last = name->parts[name->n - 1].text;
+    RelationExpr *qualified = NULL;
+    if (name->n > 1) {
+      gboolean ok;
+      qualified = relation_scope_find (binder, scope, name, &name->position, &ok, error);
+      if (!ok)
+        return FALSE;
+      if (qualified != NULL && qualified->kind != RELATION_EXPR_COLUMN)
+        return relation_bind_unsupported (&name->position, error, "EXCEPT of a field inside a column");
+    }
     for (guint i = exprs->len; i-- > from;) {
       RelationExpr *expr = g_ptr_array_index (exprs, i);
-      if (same_name (expr->display, last)) {
+      if (name->n > 1 ? qualified != NULL && expr->column_id == qualified->column_id
+                      : same_name (expr->display, last)) {
         g_ptr_array_remove_index (exprs, i);
         found = TRUE;
       }
@@ -410,5 +426,5 @@ relation_scope_star (RelationBinder *binder, RelationBindScope *scope, const Sql
   }
   if (!any && qualifier->n > 0 && !star_of_struct (binder, scope, star, out, error))
     return FALSE;
-  return star_except (star, out, from, error);
+  return star_except (binder, scope, star, out, from, error);
 }
