@@ -108,7 +108,7 @@ append_payload (AutoCdcWork *work, GString *out, const BaseType *present)
 static char *
 row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
 {
-  g_autoptr (GString) out = g_string_new ("row_number() OVER () AS ix, t.fi, t.rn, ");
+  g_autoptr (GString) out = g_string_new ("(t.fi << 40) + t.rn AS ix, t.fi, t.rn, ");
 
   g_string_append (out, work->tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
   for (guint i = 0; i < work->layout->domain->keys->len; i++)

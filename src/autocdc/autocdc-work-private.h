@@ -4,7 +4,7 @@
  *   autocdc_batch    reduced to normalised facts: k, s, o, d, v<i> the values of field i
  *   autocdc_keys     the affected keys
  *   {batch}          the part of autocdc_batch that goes the general way
- *   autocdc_rows     their visible rows: ix number, fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
+ *   autocdc_rows     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
  *                    hh hash of the values, v
  *   autocdc_state    their facts in state files: k, s, o, d, b set, v, w written
  *   autocdc_facts    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it)

@@ -3,8 +3,8 @@
  *   test-autocdc-cases --stated | --golden | --seed N --count N | --file PATH   [--threads N]
  *
  * The cases come from tests/model/autocdc_cases.py: per batch the events, the rows that the target must have, the facts that must
- * still be known, and the two metrics. After every batch rows, facts (held by rows or in state files), metrics and row ids are
- * compared; at the end of a case its last batch is given once more, as the same batch and as a new one: nothing may change.
+ * still be known, and the two metrics. After every batch rows, facts (held by rows or in state files), metrics, row ids and the
+ * change feed are compared; at the end of a case its last batch is given once more, as the same batch and as a new one: nothing may change.
  */
 #include "autocdc-domain-private.h"
 #include "autocdc.h"
@@ -14,6 +14,7 @@
 #include "delta-metadata.h"
 #include "delta-scan.h"
 #include "duck-type.h"
+#include "feed.h"
 #include "relation-kernel.h"
 #include "sql-parse.h"
 #include "store.h"
@@ -346,33 +347,136 @@ check_facts (Case *c, Check *check, GError **error)
   return print_rows (c, "all", all);
 }
 
+/* `a.k0 = b.k0 AND … AND a.st IS NOT DISTINCT FROM b.st`: what makes two rows the same row. */
+static char *
+identity (Case *c)
+{
+  GString *same = g_string_new ("a.st IS NOT DISTINCT FROM b.st");
+
+  for (guint i = 0; c->flow.keys[i]; i++)
+    g_string_append_printf (same, " AND a.k%u = b.k%u", i, i);
+  return g_string_free (same, FALSE);
+}
+
+/* case_before with the columns of case_rows. */
+static gboolean
+fit_before (Case *c, GError **error)
+{
+  const char *sql = c->has_before ? "CREATE OR REPLACE TEMP TABLE case_before AS SELECT * FROM case_before"
+                                    " UNION ALL BY NAME SELECT * FROM case_rows WHERE false"
+                                  : "CREATE OR REPLACE TEMP TABLE case_before AS SELECT * FROM case_rows WHERE false";
+
+  return duck_session_execute (c->session, sql, NULL, error);
+}
+
 /* The same identity keeps its row id; a new one gets an id that no row had in the batch before. */
 static gboolean
 check_row_ids (Case *c, Check *check, GError **error)
 {
-  g_autoptr (GString) same = g_string_new ("a.st IS NOT DISTINCT FROM b.st"), sql = g_string_new (NULL);
+  g_autofree char *same = identity (c), *sql = NULL;
   gint64 n_bad = 0;
 
   if (!delta_metadata_row_tracking (delta_snapshot_metadata (check->snapshot)))
     return TRUE;
+  sql = g_strdup_printf (
+      "SELECT (SELECT count(*) FROM case_before a JOIN case_rows b ON %s WHERE a.rid IS DISTINCT FROM b.rid)"
+      " + (SELECT count(*) FROM case_rows b JOIN case_before a ON a.rid = b.rid WHERE NOT (%s))"
+      " + (SELECT count(*) - count(DISTINCT rid) FROM case_rows)",
+      same, same);
+  if (!duck_session_query_int64 (c->session, sql, NULL, &n_bad, NULL, error))
+    return FALSE;
+  if (n_bad == 0)
+    return TRUE;
+  fail (c, check->number, "row ids do not follow the identity of rows");
+  print_rows (c, "before", "SELECT * FROM case_before");
+  return print_rows (c, "after", "SELECT * FROM case_rows");
+}
+
+/* The table's columns as `x.k0, …, x.f0, …, x.st, x.en` (without @table's dot when it is ""). */
+static char *
+row_list (Case *c, Check *check, const char *table)
+{
+  GString *out = g_string_new (NULL);
+  const char *dot = *table ? "." : "";
+
   for (guint i = 0; c->flow.keys[i]; i++)
-    g_string_append_printf (same, " AND a.k%u = b.k%u", i, i);
-  if (c->has_before) {
-    g_string_append_printf (
-        sql,
-        "SELECT (SELECT count(*) FROM case_before a JOIN case_rows b ON %s WHERE a.rid IS DISTINCT FROM b.rid)"
-        " + (SELECT count(*) FROM case_rows b WHERE rid IN (SELECT rid FROM case_before a WHERE NOT (%s)))"
-        " + (SELECT count(*) - count(DISTINCT rid) FROM case_rows)",
-        same->str, same->str);
-    if (!duck_session_query_int64 (c->session, sql->str, NULL, &n_bad, NULL, error))
-      return FALSE;
+    g_string_append_printf (out, "%s%s%sk%u", i ? ", " : "", table, dot, i);
+  for (gsize i = 0; i < json_array_size (json_object_get (check->batch, "fields")); i++)
+    g_string_append_printf (out, ", %s%sf%zu", table, dot, i);
+  if (c->flow.type == AUTOCDC_SCD2)
+    g_string_append_printf (out, ", %s%sst, %s%sen", table, dot, table, dot);
+  return g_string_free (out, FALSE);
+}
+
+/* A SELECT of the changes between case_before and case_rows. */
+static char *
+wanted_changes (Case *c, Check *check)
+{
+  g_autofree char *same = identity (c), *a = row_list (c, check, "a"), *b = row_list (c, check, "b");
+
+  return g_strdup_printf (
+      "SELECT %s, 'delete' FROM case_before a WHERE NOT EXISTS (SELECT 1 FROM case_rows b WHERE %s)"
+      " UNION ALL SELECT %s, 'insert' FROM case_rows b WHERE NOT EXISTS (SELECT 1 FROM case_before a WHERE %s)"
+      " UNION ALL SELECT %s, 'update_preimage' FROM case_before a JOIN case_rows b ON %s"
+      " WHERE ROW(%s) IS DISTINCT FROM ROW(%s)"
+      " UNION ALL SELECT %s, 'update_postimage' FROM case_before a JOIN case_rows b ON %s"
+      " WHERE ROW(%s) IS DISTINCT FROM ROW(%s)",
+      a, same, b, same, a, same, a, b, b, same, a, b);
+}
+
+/* The recorded feed of the batch's commit is the difference by identity, and nothing else. */
+static gboolean
+check_feed (Case *c, Check *check, const AutoCdcOutcome *outcome, GError **error)
+{
+  BaseType *schema = delta_snapshot_schema (check->snapshot);
+  json_t *fields = json_object_get (check->batch, "fields");
+  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  FeedRequest range_request = { .start = { FEED_BOUND_VERSION, outcome->version },
+                                .end = { FEED_BOUND_VERSION, outcome->version } };
+  FeedScanRequest request = { 0 };
+  g_autoptr (FeedRange) range = NULL;
+  g_autoptr (FeedScan) scan = NULL;
+  g_autofree char *want = NULL;
+  gint64 n_more, n_less;
+
+  if (!delta_metadata_change_feed (delta_snapshot_metadata (check->snapshot)) || outcome->version < 0)
+    return TRUE;
+  for (guint i = 0; c->flow.keys[i]; i++)
+    g_ptr_array_add (names, g_strdup (c->flow.keys[i]));
+  for (gsize i = 0; i < json_array_size (fields); i++)
+    g_ptr_array_add (names, g_strdup (json_string_value (json_array_get (fields, i))));
+  if (c->flow.type == AUTOCDC_SCD2) {
+    g_ptr_array_add (names, g_strdup ("__START_AT"));
+    g_ptr_array_add (names, g_strdup ("__END_AT"));
   }
+  for (guint i = 0; i < names->len; i++) {
+    DeltaScanColumn column = { .column = (guint) base_type_field_index (schema, names->pdata[i], TRUE),
+                               .name = names->pdata[i] };
+
+    g_array_append_val (columns, column);
+  }
+  g_array_append_val (columns, ((DeltaScanColumn){ base_type_n_fields (schema), FEED_CHANGE_TYPE }));
+  request.columns = (DeltaScanColumn *) (gpointer) columns->data;
+  request.n_columns = columns->len;
+  if (!(range = feed_range_new (c->table, &range_request, NULL, NULL, error)) ||
+      !(scan = feed_scan_new (range, &request, NULL, error)))
+    return FALSE;
+  want = wanted_changes (c, check);
+  if (!is_empty (c, feed_scan_sql (scan), want, TRUE, &n_more, error) ||
+      !is_empty (c, want, feed_scan_sql (scan), TRUE, &n_less, error))
+    return FALSE;
+  if (n_more + n_less == 0)
+    return TRUE;
+  fail (c, check->number, "the change feed differs");
+  print_rows (c, "got", feed_scan_sql (scan));
+  return print_rows (c, "want", want);
+}
+
+static gboolean
+keep_before (Case *c, GError **error)
+{
   c->has_before = TRUE;
-  if (n_bad > 0) {
-    fail (c, check->number, "row ids do not follow the identity of rows");
-    print_rows (c, "before", "SELECT * FROM case_before");
-    return print_rows (c, "after", "SELECT * FROM case_rows");
-  }
   return duck_session_execute (c->session, "CREATE OR REPLACE TEMP TABLE case_before AS SELECT * FROM case_rows", NULL,
                                error);
 }
@@ -471,8 +575,9 @@ check_memory (Case *c, Check *check, const AutoCdcOutcome *outcome, GError **err
   if (!(domain = autocdc_domain_parse (text, error)))
     return FALSE;
   check->domain = domain;
-  return load_rows (c, check, error) && check_facts (c, check, error) && check_row_ids (c, check, error) &&
-         check_metrics (c, check, outcome);
+  return load_rows (c, check, error) && check_facts (c, check, error) && fit_before (c, error) &&
+         check_row_ids (c, check, error) && check_feed (c, check, outcome, error) &&
+         check_metrics (c, check, outcome) && keep_before (c, error);
 }
 
 static gboolean
