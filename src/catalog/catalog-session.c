@@ -26,6 +26,7 @@ typedef struct {
 
 struct CatalogSession {
   CatalogResolver resolver; /* of the user's own statements */
+  CatalogResolver *asking;  /* (nullable): whose table function is being bound: its names are looked up as that one's */
   Catalog *catalog;
   BaseSettings *settings; /* (nullable) */
   DuckSession *duck;      /* (nullable) */
@@ -346,7 +347,8 @@ gboolean
 catalog_session_resolve (CatalogSession *session, const char *const *parts, guint n_parts, CatalogReference *reference,
                          GError **error)
 {
-  return resolve_at (&session->resolver, parts, n_parts, reference, error);
+  CatalogResolver *resolver = session->asking != NULL ? session->asking : &session->resolver;
+  return resolve_at (resolver, parts, n_parts, reference, error);
 }
 
 /* ``delta.`/dir@v3` `` when no directory has that very name. */
@@ -576,8 +578,14 @@ find_table_function (RelationResolver *base, const RelationTableFunctionRequest 
                      GError **error)
 {
   CatalogResolver *resolver = (CatalogResolver *) base;
-  gboolean found;
-  return catalog_function_bind (resolver->session, request, answer, &found, error);
+  CatalogSession *session = resolver->session;
+  CatalogResolver *before = session->asking;
+  gboolean found, ok;
+
+  session->asking = resolver;
+  ok = catalog_function_bind (session, request, answer, &found, error);
+  session->asking = before;
+  return ok;
 }
 
 /* Names of the current schema as they are, of others with their schema. */
