@@ -73,6 +73,57 @@ check_form (const SqlCreateTable *create, const SqlPosition *position, GError **
   return TRUE;
 }
 
+/* CHECK, GENERATED and DEFAULT are bound once now, so that a table that no row could be written to is never made. */
+static gboolean
+check_expression (const Creation *creation, const SqlExpr *expr, const BaseType *schema, gboolean is_check,
+                  GError **error)
+{
+  gboolean deterministic = TRUE;
+  g_autoptr (BaseType) type =
+      relation_expr_type (expr, schema, NULL, &deterministic, creation->context->relation, error);
+  if (type == NULL)
+    return FALSE;
+  if (is_check && base_type_kind (type) != BASE_TYPE_BOOLEAN) {
+    base_error_set (error, SLUICE_ERROR_DELTA_NON_BOOLEAN_CHECK_CONSTRAINT,
+                    "CHECK constraint is not a boolean expression.");
+    sql_position_add_to_error (&expr->position, error);
+    return FALSE;
+  }
+  if (!deterministic && schema != NULL && base_type_n_fields (schema) > 0)
+    return dml_unsupported (&expr->position, error, "A function that is not deterministic in CHECK or GENERATED", NULL);
+  return TRUE;
+}
+
+static gboolean
+check_constraints (const Creation *creation, const SqlConstraint *constraints, guint n_constraints, GError **error)
+{
+  for (guint i = 0; i < n_constraints; i++) {
+    if (constraints[i].kind == SQL_CONSTRAINT_CHECK &&
+        !check_expression (creation, constraints[i].check, creation->definition.schema, TRUE, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_expressions (const Creation *creation, GError **error)
+{
+  const SqlCreateTable *create = creation->create;
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  g_autoptr (BaseType) nothing = base_struct_builder_end (g_steal_pointer (&builder));
+  for (guint i = 0; i < create->columns.n; i++) {
+    const SqlColumn *column = &create->columns.items[i];
+    if (column->default_value != NULL && !check_expression (creation, column->default_value, nothing, FALSE, error))
+      return FALSE;
+    if (column->generated != NULL &&
+        !check_expression (creation, column->generated, creation->definition.schema, FALSE, error))
+      return FALSE;
+    if (!check_constraints (creation, column->constraints, column->n_constraints, error))
+      return FALSE;
+  }
+  return check_constraints (creation, create->constraints, create->n_constraints, error);
+}
+
 /* ---- what the table will be ---- */
 
 /* The schema of AS query: names and types of its columns, nullable. */
@@ -368,7 +419,8 @@ dml_create_table (const DmlContext *context, const SqlStatement *statement, GErr
                             "Drop it from the pipeline first.");
   if (create->if_not_exists && creation.reference.kind == CATALOG_REFERENCE_TABLE)
     return TRUE;
-  if (!dml_definition_from_create (create, context->settings, &creation.definition, error))
+  if (!dml_definition_from_create (create, context->settings, &creation.definition, error) ||
+      !check_expressions (&creation, error))
     return FALSE;
   if (create->query != NULL) {
     creation.plan = relation_plan_new_query (create->query, context->relation, error);

@@ -318,7 +318,12 @@ append_column (WriteBatch *batch, GString *sql, const WriteColumn *column, GPtrA
     append_not_null_case (value, column->index, column->field);
   }
   if (checks != NULL && checks->len > 0) {
-    g_string_append (sql, "CASE");
+    g_string_append (sql, "CASE"); /* NOT NULL of all columns first, as Spark does */
+    for (guint i = 0; i < write_layout_n_columns (batch->layout); i++) {
+      const WriteColumn *other = write_layout_column (batch->layout, i);
+      g_autofree char *name = g_strdup_printf ("c%u", other->index);
+      append_not_null (sql, NULL, name, other->field->name, other->field);
+    }
     for (guint i = 0; i < checks->len; i++) {
       if (!append_check (batch, sql, g_ptr_array_index (checks, i), first_check + i, error))
         return FALSE;
