@@ -53,7 +53,8 @@ test_bounds_are_certain (void)
     g_autoptr (BaseType) type = base_type_simple (c->kind);
     g_autofree char *min = write_statistics_bound (type, c->text, FALSE);
     g_autofree char *max = write_statistics_bound (type, c->text, TRUE);
-    g_test_message ("%s", c->text);
+    g_autofree char *shown = g_strescape (c->text, NULL);
+    g_test_message ("%s", shown);
     g_assert_cmpstr (min, ==, c->min);
     g_assert_cmpstr (max, ==, c->max);
   }
