@@ -35,7 +35,7 @@ parse_options (int argc, char **argv, SqlOptions *options, GError **error)
     { "output", 'o', 0, G_OPTION_ARG_STRING, &options->output, "table (default), json or csv", "FORM" },
     { "file", 'f', 0, G_OPTION_ARG_FILENAME, &options->file, "read the statements from a file, - is standard input",
       "FILE" },
-    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->rest, NULL, NULL },
+    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->rest, NULL, NULL },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
   g_autoptr (GOptionContext) context = g_option_context_new ("[STATEMENT]");
