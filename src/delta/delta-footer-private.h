@@ -13,6 +13,7 @@ struct DeltaFooterNode {
   char *name;
   gint64 field_id;     /* -1 = none */
   gboolean wall_clock; /* a timestamp that DuckDB takes for one without a zone (INT96, isAdjustedToUTC = false) */
+  char *type;          /* (nullable): DuckDB's name of a leaf's type */
   gboolean has_ids;    /* this node or one below has a field id */
   guint n_children;
   DeltaFooterNode *children;

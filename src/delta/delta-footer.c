@@ -21,12 +21,14 @@ typedef struct {
   gint64 field_id;
   gint64 n_children;
   gboolean wall_clock;
+  char *type;
 } Row;
 
 static void
 row_clear (gpointer data)
 {
   g_free (((Row *) data)->name);
+  g_free (((Row *) data)->type);
 }
 
 static void
@@ -36,6 +38,7 @@ node_clear (DeltaFooterNode *node)
     node_clear (&node->children[i]);
   g_free (node->children);
   g_free (node->name);
+  g_free (node->type);
 }
 
 static void
@@ -58,6 +61,7 @@ build_node (GArray *rows, guint *next, guint depth, DeltaFooterNode *node)
   node->name = g_strdup (row->name);
   node->field_id = row->field_id;
   node->wall_clock = row->wall_clock;
+  node->type = row->n_children <= 0 ? g_strdup (row->type) : NULL;
   node->has_ids = row->field_id >= 0;
   if (row->n_children <= 0)
     return TRUE;
@@ -108,6 +112,7 @@ take_row (const DuckChunk *chunk, guint i, GArray *rows, GError **error)
     row.field_id = duck_vector_int64 (&chunk->columns[3], i);
   row.wall_clock =
       type != NULL && g_str_has_prefix (type, "TIMESTAMP") && strcmp (type, "TIMESTAMP WITH TIME ZONE") != 0;
+  row.type = g_steal_pointer (&type);
   g_array_append_val (rows, row);
   return TRUE;
 }

@@ -16,6 +16,7 @@
 #include "base-text.h"
 #include "delta-file-private.h"
 #include "delta-footer-private.h"
+#include "delta-reading-private.h"
 #include "delta-scan-private.h"
 #include "delta-table-private.h"
 #include "delta-value-private.h"
@@ -24,8 +25,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define NO_COLUMN "_sluice_no_column"
 
 struct DeltaScan {
   gatomicrefcount references;
@@ -176,6 +175,7 @@ typedef struct {
   GPtrArray *items; /* Item */
   DeltaScan *scan;
   GString *sql;
+  gboolean use_footers;
 } Builder;
 
 /* Finds the filter of one input. @skip: (out): no row can come from it. */
@@ -253,96 +253,6 @@ collect_items (Builder *builder, GError **error)
 }
 
 /* Reading columns ----------------------------------------------------------------------------------------------------- */
-
-/* Writes the DuckDB type in which @type is read from a file whose footer has @node ((nullable): not looked at) there, and the
- * expression that turns @input, of that type, into the physical form of @type. Returns: whether @expression differs. */
-static gboolean
-read_type (const BaseType *type, const DeltaFooterNode *node, DeltaMapping mapping, const char *input, guint depth,
-           GString *type_text, GString *expression)
-{
-  gboolean differs = FALSE;
-
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_TIMESTAMP:
-    if (node == NULL || !node->wall_clock)
-      break;
-    /* Stored without a zone, meant as UTC; a cast would use the session's zone. */
-    g_string_append (type_text, "TIMESTAMP");
-    g_string_append_printf (expression, "timezone('UTC', %s)", input);
-    return TRUE;
-  case BASE_TYPE_ARRAY: {
-    g_autofree char *name = g_strdup_printf ("x%u", depth);
-    g_autoptr (GString) inner = g_string_new (NULL);
-    differs =
-        read_type (base_type_element (type), delta_footer_element (node), mapping, name, depth + 1, type_text, inner);
-    g_string_append (type_text, "[]");
-    if (differs)
-      g_string_append_printf (expression, "list_transform(%s, lambda %s: %s)", input, name, inner->str);
-    else
-      g_string_append (expression, input);
-    return differs;
-  }
-  case BASE_TYPE_MAP: {
-    g_autofree char *name = g_strdup_printf ("x%u", depth);
-    g_autoptr (GString) key = g_string_new (NULL);
-    g_autoptr (GString) value = g_string_new (NULL);
-    g_string_append (type_text, "MAP(");
-    differs =
-        read_type (base_type_key (type), delta_footer_map_part (node, 0), mapping, name, depth + 1, type_text, key);
-    g_string_append (type_text, ", ");
-    differs |=
-        read_type (base_type_value (type), delta_footer_map_part (node, 1), mapping, name, depth + 1, type_text, value);
-    g_string_append_c (type_text, ')');
-    if (differs)
-      g_string_append_printf (expression,
-                              "CASE WHEN %s IS NULL THEN NULL ELSE map(list_transform(map_keys(%s), lambda %s: %s), "
-                              "list_transform(map_values(%s), lambda %s: %s)) END",
-                              input, input, name, key->str, input, name, value->str);
-    else
-      g_string_append (expression, input);
-    return differs;
-  }
-  case BASE_TYPE_STRUCT: {
-    g_autoptr (GString) pack = g_string_new (NULL);
-    g_string_append (type_text, "STRUCT(");
-    for (guint i = 0; i < base_type_n_fields (type); i++) {
-      const BaseField *field = base_type_field (type, i);
-      const char *physical = delta_field_physical_name (field, mapping);
-      const DeltaFooterNode *child = delta_footer_child (node, physical);
-      g_autofree char *absent = NULL;
-      g_autoptr (GString) member = g_string_new (NULL);
-      g_autoptr (GString) inner = g_string_new (NULL);
-      if (mapping == DELTA_MAPPING_ID && node != NULL && node->has_ids) {
-        child = delta_footer_child_by_id (node, delta_field_id (field));
-        /* A name that no file has: the member comes back NULL. */
-        physical = child != NULL ? child->name : (absent = g_strdup_printf (NO_COLUMN "_%u", i));
-      }
-      g_string_append (type_text, i > 0 ? ", " : "");
-      base_text_append_sql_identifier (type_text, physical);
-      g_string_append_c (type_text, ' ');
-      g_string_append_printf (member, "struct_extract(%s, ", input);
-      base_text_append_sql_literal (member, physical);
-      g_string_append_c (member, ')');
-      differs |= read_type (field->type, child, mapping, member->str, depth + 1, type_text, inner);
-      differs |= strcmp (physical, field->name) != 0;
-      g_string_append (pack, i > 0 ? ", " : "");
-      base_text_append_sql_identifier (pack, field->name);
-      g_string_append_printf (pack, " := %s", inner->str);
-    }
-    g_string_append_c (type_text, ')');
-    if (differs)
-      g_string_append_printf (expression, "CASE WHEN %s IS NULL THEN NULL ELSE struct_pack(%s) END", input, pack->str);
-    else
-      g_string_append (expression, input);
-    return differs;
-  }
-  default:
-    break;
-  }
-  duck_type_append_text (type_text, type);
-  g_string_append (expression, input);
-  return FALSE;
-}
 
 /* Whether footers must be read: for ids, and for timestamps that may be stored without a zone. */
 static gboolean
@@ -433,11 +343,11 @@ read_one (Reading *reading, const char *physical, const BaseType *type, const De
     g_ptr_array_add (reading->expressions, g_string_free (expression, FALSE));
     return;
   }
-  (void) read_type (type, node, mapping, "", 0, type_text, unused); /* first the type, for the name */
+  (void) delta_reading_type (type, node, mapping, "", 0, type_text, unused); /* first the type, for the name */
   name = read_column (reading, physical, type_text->str);
   input = g_strconcat ("f.", name, NULL);
   g_string_truncate (type_text, 0);
-  (void) read_type (type, node, mapping, input, 0, type_text, expression); /* the same type again */
+  (void) delta_reading_type (type, node, mapping, input, 0, type_text, expression); /* the same type again */
   g_ptr_array_add (reading->expressions, g_string_free (expression, FALSE));
 }
 
@@ -461,9 +371,9 @@ make_reading (Builder *builder, const DeltaFooterNode *footer, Reading *reading)
     }
     if (builder->mapping == DELTA_MAPPING_ID && footer != NULL && footer->has_ids) {
       node = delta_footer_child_by_id (footer, delta_field_id (field));
-      physical = node != NULL ? node->name : NO_COLUMN;
+      physical = node != NULL ? node->name : DELTA_NO_COLUMN;
     }
-    if (strcmp (physical, NO_COLUMN) == 0)
+    if (strcmp (physical, DELTA_NO_COLUMN) == 0)
       g_ptr_array_add (reading->expressions, g_strdup (""));
     else
       read_one (reading, physical, field->type, node, builder->mapping);
@@ -476,7 +386,65 @@ make_reading (Builder *builder, const DeltaFooterNode *footer, Reading *reading)
   if (request->row_commit_version_name != NULL && delta_metadata_row_commit_version_column (builder->metadata) != NULL)
     (void) read_column (reading, delta_metadata_row_commit_version_column (builder->metadata), "BIGINT");
   if (reading->map->len == 0)
-    (void) read_column (reading, NO_COLUMN, "BOOLEAN"); /* DuckDB wants at least one */
+    (void) read_column (reading, DELTA_NO_COLUMN, "BOOLEAN"); /* DuckDB wants at least one */
+}
+
+/* How the columns of the request fit a file; @column (out): the name of one that does not. */
+static DeltaFit
+file_fit (Builder *builder, const DeltaFooterNode *footer, const char **column, const DeltaFooterNode **worst)
+{
+  BaseType *schema = delta_metadata_schema (builder->metadata);
+  DeltaFit fit = DELTA_FIT_AS_IS;
+
+  for (guint i = 0; i < builder->request->n_columns; i++) {
+    const BaseField *field = base_type_field (schema, builder->request->columns[i].column);
+    const DeltaFooterNode *node =
+        builder->mapping == DELTA_MAPPING_ID && footer->has_ids
+            ? delta_footer_child_by_id (footer, delta_field_id (field))
+            : delta_footer_child (footer, delta_field_physical_name (field, builder->mapping));
+    DeltaFit one;
+    if (delta_metadata_is_partition_column (builder->metadata, builder->request->columns[i].column))
+      continue;
+    one = delta_reading_fit (field->type, node, builder->mapping, worst);
+    if (one == DELTA_FIT_UNSAFE)
+      *column = field->name;
+    fit = MAX (fit, one);
+  }
+  return fit;
+}
+
+/* Footers are needed, or the first file shows that types are not what the schema says: then all files are looked at. A file
+ * that cannot be read says so when it is. */
+static gboolean
+decide_on_footers (Builder *builder)
+{
+  const DeltaFooterNode *footer = NULL;
+  const DeltaFooterNode *worst = NULL;
+  const char *column = NULL;
+  const char *path;
+
+  if (needs_footers (builder))
+    return TRUE;
+  if (builder->items->len == 0 || builder->request->n_columns == 0)
+    return FALSE;
+  path = ((Item *) builder->items->pdata[0])->path;
+  return delta_footers_load (builder->table, &path, 1, &footer, builder->cancel, NULL) &&
+         file_fit (builder, footer, &column, &worst) != DELTA_FIT_AS_IS;
+}
+
+static gboolean
+check_fit (Builder *builder, const DeltaFooterNode *footer, const char *path, GError **error)
+{
+  const DeltaFooterNode *worst = NULL;
+  const char *column = NULL;
+
+  if (file_fit (builder, footer, &column, &worst) != DELTA_FIT_UNSAFE)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DELTA_DATA_FILE_UNREADABLE,
+                  "the column `%s` cannot be read from the data file %s: it is stored there as %s", column, path,
+                  worst->type);
+  base_error_add_param (error, "path", path);
+  return FALSE;
 }
 
 /* The text that decides which branch a file belongs to. */
@@ -498,7 +466,8 @@ sign_items (Builder *builder, GError **error)
   g_autofree const DeltaFooterNode **footers = NULL;
   g_autofree const char **paths = NULL;
 
-  if (!needs_footers (builder)) {
+  builder->use_footers = decide_on_footers (builder);
+  if (!builder->use_footers) {
     for (guint i = 0; i < builder->items->len; i++) {
       Item *item = builder->items->pdata[i];
       item->reading = g_strdup (item->vector != NULL ? "filtered" : "plain");
@@ -513,6 +482,8 @@ sign_items (Builder *builder, GError **error)
     return FALSE;
   for (guint i = 0; i < builder->items->len; i++) {
     Item *item = builder->items->pdata[i];
+    if (!check_fit (builder, footers[i], item->path, error))
+      return FALSE;
     g_auto (Reading) reading = { 0 };
     make_reading (builder, footers[i], &reading);
     item->reading = reading_signature (&reading, item->vector != NULL);
@@ -927,7 +898,7 @@ append_outputs (Branch *branch, const Reading *reading, GString *out, GError **e
   }
   append_extras (branch, reading, out);
   if (out->len == 0)
-    g_string_append (out, "TRUE AS \"" NO_COLUMN "\""); /* only the number of rows is wanted */
+    g_string_append (out, "TRUE AS \"" DELTA_NO_COLUMN "\""); /* only the number of rows is wanted */
   return TRUE;
 }
 
@@ -998,7 +969,7 @@ append_branch (Branch *branch, GError **error)
   g_autoptr (GString) outputs = g_string_new (NULL);
   const DeltaFooterNode *footer = NULL;
 
-  if (needs_footers (builder))
+  if (builder->use_footers)
     footer = delta_table_cached_footer (builder->table, branch->items[0]->path);
   make_reading (builder, footer, &reading);
   if (!append_outputs (branch, &reading, outputs, error))
@@ -1075,7 +1046,7 @@ delta_scan_empty_sql (DeltaMetadata *metadata, const DeltaScanRequest *request)
   append_empty (sql, &first, number, request->size_name);
   append_empty (sql, &first, instant, request->modified_name);
   if (first)
-    g_string_append (sql, "TRUE AS \"" NO_COLUMN "\"");
+    g_string_append (sql, "TRUE AS \"" DELTA_NO_COLUMN "\"");
   g_string_append (sql, " WHERE false");
   return g_string_free (sql, FALSE);
 }
@@ -1087,11 +1058,17 @@ delta_scan_new (DeltaSnapshot *snapshot, const DeltaScanRequest *request, BaseCa
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (item_free);
   g_autoptr (GString) sql = g_string_new (NULL);
   DeltaMetadata *metadata = request->metadata != NULL ? request->metadata : delta_snapshot_metadata (snapshot);
-  Builder builder = { snapshot, delta_snapshot_table (snapshot),
-                      metadata, delta_metadata_mapping (metadata),
-                      request,  cancel,
-                      items,    scan,
-                      sql };
+  Builder builder = {
+    .snapshot = snapshot,
+    .table = delta_snapshot_table (snapshot),
+    .metadata = metadata,
+    .mapping = delta_metadata_mapping (metadata),
+    .request = request,
+    .cancel = cancel,
+    .items = items,
+    .scan = scan,
+    .sql = sql,
+  };
 
   g_atomic_ref_count_init (&scan->references);
   scan->snapshot = delta_snapshot_ref (snapshot);

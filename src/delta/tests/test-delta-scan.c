@@ -460,6 +460,30 @@ test_vectors_hidden_columns_and_row_ids (Fixture *fixture, gconstpointer data G_
   }
 }
 
+/* Text that was not marked as text, a wall clock stored as an instant, and a number that would be rounded. */
+static void
+test_types_other_than_the_schema_says (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  DeltaScanColumn column = { 0, "s" };
+  DeltaScanRequest request = { .columns = &column, .n_columns = 1 };
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  g_autoptr (GError) error = NULL;
+
+  create (fixture, STRUCT (FIELD ("s", "\"string\"") "," FIELD ("l", "\"long\"") "," FIELD ("t", "\"timestamp_ntz\"")),
+          NULL, NULL, NULL);
+  g_assert_true (duck_session_set_time_zone (fixture->session, "America/New_York", NULL));
+  add_file (fixture, "a.parquet",
+            "SELECT encode('ü') AS s, 1::SMALLINT AS l, TIMESTAMPTZ '1970-01-01 00:00:01+00' AS t", 1, NULL, 0, "",
+            NULL);
+  add_file (fixture, "b.parquet", "SELECT 'x' AS s, 2::BIGINT AS l, TIMESTAMP '1970-01-01 00:00:02' AS t", 1, NULL, 0,
+            "", NULL);
+  expect_all (fixture, "[\"x\",2,2000000]\n[\"ü\",1,1000000]");
+  add_file (fixture, "c.parquet", "SELECT 1.5::DOUBLE AS s", 1, NULL, 0, "", NULL);
+  snapshot = snapshot_of (fixture);
+  g_assert_null (delta_scan_new (snapshot, &request, NULL, &error));
+  g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_DATA_FILE_UNREADABLE);
+}
+
 static void
 test_a_missing_file_is_named (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
@@ -744,6 +768,7 @@ main (int argc, char **argv)
   ADD_TEST ("mapping-renames-inside-too/none", test_mapping_renames_inside_too, "none");
   ADD_TEST ("mapping-by-id-follows-ids", test_mapping_by_id_follows_ids, NULL);
   ADD_TEST ("vectors-hidden-columns-and-row-ids", test_vectors_hidden_columns_and_row_ids, NULL);
+  ADD_TEST ("types-other-than-the-schema-says", test_types_other_than_the_schema_says, NULL);
   ADD_TEST ("missing-file-is-named", test_a_missing_file_is_named, NULL);
   ADD_TEST ("skips-only-what-cannot-match", test_skips_only_what_cannot_match, NULL);
   ADD_TEST ("checkpoints-keep-everything", test_checkpoints_keep_everything, NULL);
