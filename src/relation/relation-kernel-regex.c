@@ -1,0 +1,506 @@
+/* LIKE and functions of regular expressions. */
+#include "relation-kernel-private.h"
+#include "relation-regex-private.h"
+
+#include <string.h>
+
+/* ---- LIKE ---- */
+
+static gsize
+char_size (const char *p)
+{
+  guchar c = (guchar) *p;
+  return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+/* Whether every escape in the pattern stands before `_`, `%` or itself. */
+static gboolean
+check_like (const char *pattern, gsize size, gunichar escape, GError **error)
+{
+  for (gsize i = 0; i < size; i += char_size (pattern + i)) {
+    if (g_utf8_get_char (pattern + i) != escape)
+      continue;
+    i += char_size (pattern + i);
+    if (i >= size)
+      return base_error_set (error, SLUICE_ERROR_INVALID_FORMAT_ESC_AT_THE_END,
+                             "the escape character stands at the end of a LIKE pattern");
+    gunichar next = g_utf8_get_char (pattern + i);
+    if (next != '_' && next != '%' && next != escape)
+      return base_error_set (error, SLUICE_ERROR_INVALID_FORMAT_ESC_IN_THE_MIDDLE,
+                             "the escape character of a LIKE pattern stands before an ordinary character");
+  }
+  return TRUE;
+}
+
+/* Greedy matching with one point of return: the last `%`. */
+static gboolean
+like (const char *text, gsize size, const char *pattern, gsize n, gunichar escape)
+{
+  gsize t = 0, p = 0, back_t = 0, back_p = 0;
+  gboolean has_back = FALSE;
+  while (t < size || p < n) {
+    if (p < n) {
+      gunichar c = g_utf8_get_char (pattern + p);
+      gsize step = char_size (pattern + p);
+      if (c == '%' && c != escape) {
+        has_back = TRUE;
+        p += step;
+        back_p = p;
+        back_t = t;
+        continue;
+      }
+      gsize literal = p;
+      if (c == escape) {
+        literal = p + step;
+        step += char_size (pattern + literal);
+      }
+      if (t < size) {
+        gsize width = char_size (text + t);
+        gboolean any = c == '_' && c != escape;
+        if (any || (width == char_size (pattern + literal) && memcmp (text + t, pattern + literal, width) == 0)) {
+          t += width;
+          p += step;
+          continue;
+        }
+      }
+    }
+    if (!has_back || back_t >= size)
+      return FALSE;
+    back_t += char_size (text + back_t);
+    t = back_t;
+    p = back_p;
+  }
+  return TRUE;
+}
+
+/* (text, pattern, escape) */
+static gboolean
+like_run (const DuckKernelCall *call, GError **error)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size, n, m;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    const char *pattern = duck_vector_string (&call->args[1], row, &n);
+    const char *escape_text = duck_vector_string (&call->args[2], row, &m);
+    gunichar escape = m == 0 ? '\\' : g_utf8_get_char (escape_text);
+    if (!check_like (pattern, n, escape, error))
+      return FALSE;
+    duck_vector_set (call->result, guint8, row, (guint8) like (text, size, pattern, n, escape));
+  }
+  return TRUE;
+}
+
+/* ---- the expression of a call: argument 1 of all ---- */
+
+static gboolean
+regex_bind (const DuckKernelBind *bind, G_GNUC_UNUSED gpointer user_data, gpointer *bind_data, GError **error)
+{
+  g_autofree char *text = NULL;
+  *bind_data = NULL;
+  if (!duck_kernel_bind_constant (bind, 1, &text) || text == NULL)
+    return TRUE;
+  *bind_data = relation_regex_new (text, strlen (text), error);
+  return *bind_data != NULL;
+}
+
+static void
+regex_bind_free (gpointer data)
+{
+  relation_regex_free (data);
+}
+
+/* What a run needs: the expression of the row and match data for it. */
+typedef struct {
+  const DuckKernelCall *call;
+  RelationRegex *own;
+  const RelationRegex *regex;
+  pcre2_match_data *data;
+} Matcher;
+
+static void
+matcher_clear (Matcher *matcher)
+{
+  relation_regex_free (matcher->own);
+  if (matcher->data != NULL)
+    pcre2_match_data_free (matcher->data);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Matcher, matcher_clear)
+
+static gboolean
+matcher_row (Matcher *matcher, guint row, GError **error)
+{
+  if (matcher->regex != NULL && matcher->regex == matcher->call->bind_data)
+    return TRUE;
+  if (matcher->call->bind_data != NULL)
+    matcher->regex = matcher->call->bind_data;
+  else {
+    gsize size;
+    const char *text = duck_vector_string (&matcher->call->args[1], row, &size);
+    relation_regex_free (matcher->own);
+    matcher->own = relation_regex_new (text, size, error);
+    if (matcher->own == NULL)
+      return FALSE;
+    matcher->regex = matcher->own;
+  }
+  if (matcher->data != NULL)
+    pcre2_match_data_free (matcher->data);
+  matcher->data = pcre2_match_data_create_from_pattern (matcher->regex->code, NULL);
+  return TRUE;
+}
+
+static gboolean
+matcher_find (Matcher *matcher, const char *text, gsize size, gsize start, gboolean *found, const PCRE2_SIZE **groups,
+              GError **error)
+{
+  return relation_regex_match (matcher->regex, matcher->data, text, size, start, found, groups, error);
+}
+
+/* Where to look on after a match: past it, and by one character past an empty one. */
+static gsize
+after_match (const char *text, gsize size, const PCRE2_SIZE *groups)
+{
+  if (groups[1] > groups[0])
+    return groups[1];
+  return groups[1] >= size ? size + 1 : groups[1] + char_size (text + groups[1]);
+}
+
+static gboolean
+check_group (const Matcher *matcher, gint64 group, GError **error)
+{
+  if (group >= 0 && group <= matcher->regex->n_groups)
+    return TRUE;
+  return base_error_set (error, SLUICE_ERROR_INVALID_PARAMETER_VALUE_REGEX_GROUP_INDEX,
+                         "the expression has %u groups, group %" G_GINT64_FORMAT " is not one",
+                         matcher->regex->n_groups, group);
+}
+
+static gint64
+count_chars (const char *text, gsize size)
+{
+  gint64 n = 0;
+  for (gsize i = 0; i < size; i++)
+    n += ((guchar) text[i] & 0xc0) != 0x80;
+  return n;
+}
+
+/* ---- functions ---- */
+
+static gboolean
+rlike_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    gboolean found;
+    const PCRE2_SIZE *groups;
+    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, text, size, 0, &found, &groups, error))
+      return FALSE;
+    duck_vector_set (call->result, guint8, row, (guint8) found);
+  }
+  return TRUE;
+}
+
+/* (text, expression, group) */
+static gboolean
+extract_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    gint64 group = duck_vector_int64 (&call->args[2], row);
+    gboolean found;
+    const PCRE2_SIZE *groups;
+    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, text, size, 0, &found, &groups, error))
+      return FALSE;
+    if (found && !check_group (&matcher, group, error))
+      return FALSE;
+    if (!found || groups[2 * group] == PCRE2_UNSET)
+      duck_vector_set_string (call->result, row, "", 0);
+    else
+      duck_vector_set_string (call->result, row, text + groups[2 * group], groups[2 * group + 1] - groups[2 * group]);
+  }
+  return TRUE;
+}
+
+typedef struct {
+  gsize from, to;
+} Span;
+
+static void
+write_spans (DuckVector *result, guint row, const char *text, const GArray *spans)
+{
+  guint64 start = duck_vector_set_list (result, row, spans->len);
+  for (guint i = 0; i < spans->len; i++) {
+    const Span *span = &g_array_index (spans, Span, i);
+    duck_vector_set_string (&result->children[0], start + i, text + span->from, span->to - span->from);
+  }
+}
+
+/* (text, expression, group) */
+static gboolean
+extract_all_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    gint64 group = duck_vector_int64 (&call->args[2], row);
+    if (!matcher_row (&matcher, row, error))
+      return FALSE;
+    g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
+    for (gsize at = 0; at <= size;) {
+      gboolean found;
+      const PCRE2_SIZE *groups;
+      if (!matcher_find (&matcher, text, size, at, &found, &groups, error))
+        return FALSE;
+      if (!found)
+        break;
+      if (!check_group (&matcher, group, error))
+        return FALSE;
+      Span span = { 0, 0 };
+      if (groups[2 * group] != PCRE2_UNSET)
+        span = (Span){ groups[2 * group], groups[2 * group + 1] };
+      g_array_append_val (spans, span);
+      at = after_match (text, size, groups);
+    }
+    write_spans (call->result, row, text, spans);
+  }
+  return TRUE;
+}
+
+typedef enum { FIND_COUNT, FIND_POSITION } FindWhat;
+
+static gboolean
+run_find (const DuckKernelCall *call, FindWhat what, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    if (!matcher_row (&matcher, row, error))
+      return FALSE;
+    gint32 result = 0;
+    for (gsize at = 0; at <= size;) {
+      gboolean found;
+      const PCRE2_SIZE *groups;
+      if (!matcher_find (&matcher, text, size, at, &found, &groups, error))
+        return FALSE;
+      if (!found)
+        break;
+      if (what == FIND_POSITION) {
+        result = (gint32) count_chars (text, groups[0]) + 1;
+        break;
+      }
+      result++;
+      at = after_match (text, size, groups);
+    }
+    duck_vector_set (call->result, gint32, row, result);
+  }
+  return TRUE;
+}
+
+static gboolean
+count_run (const DuckKernelCall *call, GError **error)
+{
+  return run_find (call, FIND_COUNT, error);
+}
+static gboolean
+instr_run (const DuckKernelCall *call, GError **error)
+{
+  return run_find (call, FIND_POSITION, error);
+}
+
+static gboolean
+substr_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    gboolean found;
+    const PCRE2_SIZE *groups;
+    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, text, size, 0, &found, &groups, error))
+      return FALSE;
+    if (found)
+      duck_vector_set_string (call->result, row, text + groups[0], groups[1] - groups[0]);
+    else
+      duck_vector_set_null (call->result, row);
+  }
+  return TRUE;
+}
+
+/* Java's Matcher.appendReplacement: `$1`, `${name}`, `\x`. */
+static gboolean
+append_replacement (GString *out, const Matcher *matcher, const char *by, gsize n, const char *text,
+                    const PCRE2_SIZE *groups, GError **error)
+{
+  for (gsize i = 0; i < n; i++) {
+    if (by[i] == '\\') {
+      if (++i >= n)
+        return base_error_set (error, SLUICE_ERROR_INVALID_REGEXP_REPLACE, "the replacement ends with a backslash");
+      g_string_append_c (out, by[i]);
+      continue;
+    }
+    if (by[i] != '$') {
+      g_string_append_c (out, by[i]);
+      continue;
+    }
+    gint64 group = -1;
+    if (i + 1 < n && g_ascii_isdigit (by[i + 1])) {
+      group = by[++i] - '0';
+      if (group > matcher->regex->n_groups)
+        return base_error_set (error, SLUICE_ERROR_INVALID_REGEXP_REPLACE,
+                               "the replacement names a group that is not there");
+      while (i + 1 < n && g_ascii_isdigit (by[i + 1]) && group * 10 + (by[i + 1] - '0') <= matcher->regex->n_groups)
+        group = group * 10 + (by[++i] - '0');
+    } else if (i + 1 < n && by[i + 1] == '{') {
+      const char *close = memchr (by + i, '}', n - i);
+      g_autofree char *name = close == NULL ? NULL : g_strndup (by + i + 2, (gsize) (close - by) - i - 2);
+      int number = name == NULL ? -1 : pcre2_substring_number_from_name (matcher->regex->code, (PCRE2_SPTR) name);
+      if (number < 0)
+        return base_error_set (error, SLUICE_ERROR_INVALID_REGEXP_REPLACE,
+                               "the replacement names a group that is not there");
+      group = number;
+      i = (gsize) (close - by);
+    } else
+      return base_error_set (error, SLUICE_ERROR_INVALID_REGEXP_REPLACE, "a $ of the replacement names no group");
+    if (groups[2 * group] != PCRE2_UNSET)
+      g_string_append_len (out, text + groups[2 * group], (gssize) (groups[2 * group + 1] - groups[2 * group]));
+  }
+  return TRUE;
+}
+
+/* (text, expression, replacement, position from 1) */
+static gboolean
+replace_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  g_autoptr (GString) out = g_string_new (NULL);
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size, n;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    const char *by = duck_vector_string (&call->args[2], row, &n);
+    gint64 position = duck_vector_int64 (&call->args[3], row);
+    if (!matcher_row (&matcher, row, error))
+      return FALSE;
+    gsize at = 0, copied = 0;
+    for (gint64 i = 1; i < position && at < size; i++)
+      at += char_size (text + at);
+    if (position < 1)
+      return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_VALUE_OUT_OF_RANGE, "the position must be above 0");
+    g_string_truncate (out, 0);
+    while (at <= size) {
+      gboolean found;
+      const PCRE2_SIZE *groups;
+      if (!matcher_find (&matcher, text, size, at, &found, &groups, error))
+        return FALSE;
+      if (!found)
+        break;
+      g_string_append_len (out, text + copied, (gssize) (groups[0] - copied));
+      if (!append_replacement (out, &matcher, by, n, text, groups, error))
+        return FALSE;
+      copied = groups[1];
+      at = after_match (text, size, groups);
+    }
+    g_string_append_len (out, text + copied, (gssize) (size - copied));
+    relation_vector_set_gstring (call->result, row, out);
+  }
+  return TRUE;
+}
+
+/* String.split: @limit > 0 bounds the number of parts; trailing empty parts stay. */
+static gboolean
+split (Matcher *matcher, const char *text, gsize size, gint64 limit, GArray *spans, GError **error)
+{
+  gsize from = 0;
+  for (gsize at = 0; at <= size && (limit <= 0 || spans->len + 1 < limit);) {
+    gboolean found;
+    const PCRE2_SIZE *groups;
+    if (!matcher_find (matcher, text, size, at, &found, &groups, error))
+      return FALSE;
+    if (!found)
+      break;
+    if (!(groups[1] == 0)) { /* an empty match at the beginning makes no part */
+      if (groups[0] == groups[1] && groups[0] >= size)
+        break;
+      Span span = { from, groups[0] };
+      g_array_append_val (spans, span);
+      from = groups[1];
+    }
+    at = after_match (text, size, groups);
+  }
+  Span last = { from, size };
+  g_array_append_val (spans, last);
+  return TRUE;
+}
+
+/* (text, expression, limit) */
+static gboolean
+split_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) matcher = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
+    if (!matcher_row (&matcher, row, error) ||
+        !split (&matcher, text, size, duck_vector_int64 (&call->args[2], row), spans, error))
+      return FALSE;
+    write_spans (call->result, row, text, spans);
+  }
+  return TRUE;
+}
+
+#define REGEX .bind = regex_bind, .free_bind_data = regex_bind_free
+
+const DuckKernel *
+relation_kernel_rows_regex (guint *n)
+{
+  static const DuckKernel rows[] = {
+    { .name = "sluice_like", .args = { "VARCHAR", "VARCHAR", "VARCHAR" }, .result = "BOOLEAN", .run = like_run },
+    { .name = "sluice_rlike", .args = { "VARCHAR", "VARCHAR" }, .result = "BOOLEAN", .run = rlike_run, REGEX },
+    { .name = "sluice_regexp_extract",
+      .args = { "VARCHAR", "VARCHAR", "INTEGER" },
+      .result = "VARCHAR",
+      .run = extract_run,
+      REGEX },
+    { .name = "sluice_regexp_extract_all",
+      .args = { "VARCHAR", "VARCHAR", "INTEGER" },
+      .result = "VARCHAR[]",
+      .run = extract_all_run,
+      REGEX },
+    { .name = "sluice_regexp_count", .args = { "VARCHAR", "VARCHAR" }, .result = "INTEGER", .run = count_run, REGEX },
+    { .name = "sluice_regexp_instr", .args = { "VARCHAR", "VARCHAR" }, .result = "INTEGER", .run = instr_run, REGEX },
+    { .name = "sluice_regexp_substr", .args = { "VARCHAR", "VARCHAR" }, .result = "VARCHAR", .run = substr_run, REGEX },
+    { .name = "sluice_regexp_replace",
+      .args = { "VARCHAR", "VARCHAR", "VARCHAR", "INTEGER" },
+      .result = "VARCHAR",
+      .run = replace_run,
+      REGEX },
+    { .name = "sluice_split",
+      .args = { "VARCHAR", "VARCHAR", "INTEGER" },
+      .result = "VARCHAR[]",
+      .run = split_run,
+      REGEX },
+  };
+  *n = G_N_ELEMENTS (rows);
+  return rows;
+}
