@@ -424,9 +424,10 @@ replace_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
-/* String.split: @limit > 0 bounds the number of parts; trailing empty parts stay. */
+/* String.split: @limit > 0 bounds the number of parts; trailing empty parts stay. @characters: an empty expression, which
+ * makes no part behind the last character. */
 static gboolean
-split (Matcher *matcher, const char *text, gsize size, gint64 limit, GArray *spans, GError **error)
+split (Matcher *matcher, const char *text, gsize size, gint64 limit, gboolean characters, GArray *spans, GError **error)
 {
   gsize from = 0;
   for (gsize at = 0; at <= size && (limit <= 0 || spans->len + 1 < limit);) {
@@ -437,7 +438,7 @@ split (Matcher *matcher, const char *text, gsize size, gint64 limit, GArray *spa
     if (!found)
       break;
     if (!(groups[1] == 0)) { /* an empty match at the beginning makes no part */
-      if (groups[0] == groups[1] && groups[0] >= size)
+      if (characters && groups[0] >= size)
         break;
       Span span = { from, groups[0] };
       g_array_append_val (spans, span);
@@ -461,8 +462,10 @@ split_run (const DuckKernelCall *call, GError **error)
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
+    gsize pattern_size;
+    duck_vector_string (&call->args[1], row, &pattern_size);
     if (!matcher_row (&matcher, row, error) ||
-        !split (&matcher, text, size, duck_vector_int64 (&call->args[2], row), spans, error))
+        !split (&matcher, text, size, duck_vector_int64 (&call->args[2], row), pattern_size == 0, spans, error))
       return FALSE;
     write_spans (call->result, row, text, spans);
   }
