@@ -433,6 +433,22 @@ relation_bind_call (RelationBinder *binder, RelationBindScope *scope, const SqlE
     relation_bind_error (&expr->at, error, SLUICE_ERROR_UNRESOLVED_ROUTINE, "Cannot resolve routine %s.", text);
     return NULL;
   }
+  if (sql->form == SQL_CALL_BARE) {
+    gboolean ok;
+    RelationExpr *column = relation_scope_find (binder, scope, &sql->name, &expr->position, &ok, error);
+    if (!ok || column != NULL)
+      return column;
+    /* Only these words are functions without parentheses; current_catalog and the like are column names. */
+    static const char *const words[] = { "current_date", "current_timestamp", "current_time",  "current_user",
+                                         "user",         "session_user",      "localtimestamp" };
+    gboolean special = FALSE;
+    for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+      special |= base_text_equal_ignore_case (sql->name.parts[0].text, words[i]);
+    if (!special) {
+      relation_scope_unresolved (scope, &sql->name, &expr->position, error);
+      return NULL;
+    }
+  }
   call.name = call_name (binder, sql);
   if (strcmp (call.name, "struct") == 0 && sql->over == NULL) {
     g_autofree SqlExpr **items = g_new0 (SqlExpr *, sql->n_args + 1);

@@ -220,7 +220,7 @@ relation_bind_interval (RelationBinder *binder, const SqlExpr *expr, GError **er
     to = MAX (to, units[unit].field);
     if (!part_value (expr, part->text, units[unit].factor, part->unit == SQL_UNIT_SECOND, &value, error))
       return NULL;
-    if (part->quoted && part->negated)
+    if (part->negated && (part->quoted || *part->text != '-'))
       value = -value;
     if (__builtin_add_overflow (total, value, &total)) {
       interval_overflow (expr, error);

@@ -376,7 +376,8 @@ relation_bind_generate (RelationBinder *binder, RelationInput *bound, RelationEx
   op->outer = keeps_nulls;
   op->columns = relation_arena_new0_n (binder->arena, RelationColumn, input->n_columns + n + 1);
   op->n_columns = input->n_columns + n;
-  memcpy (op->columns, input->columns, sizeof (RelationColumn) * input->n_columns);
+  if (input->n_columns > 0)
+    memcpy (op->columns, input->columns, sizeof (RelationColumn) * input->n_columns);
   added = relation_scope_new (binder, n, NULL);
   for (guint i = 0; i < n; i++) {
     const BaseField *field = base_type_field (call->type, i);

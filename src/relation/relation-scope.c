@@ -40,6 +40,7 @@ relation_scope_join (RelationBinder *binder, RelationScope *left, RelationScope 
 {
   RelationScope *scope = relation_scope_new (binder, left->n_columns + right->n_columns, left->outer);
 
+  /* Both lists have one element of room more than they use, so they are never NULL. */
   memcpy (scope->columns, left->columns, sizeof (RelationScopeColumn) * left->n_columns);
   memcpy (scope->columns + left->n_columns, right->columns, sizeof (RelationScopeColumn) * right->n_columns);
   return scope;
