@@ -121,11 +121,13 @@ autocdc_scd2_compute (AutoCdcWork *work, GError **error)
       " (PARTITION BY {K} ORDER BY o ROWS UNBOUNDED PRECEDING) AS st, lead(s) OVER w AS en,"
       " coalesce(lead(d OR first) OVER w, true) AS last FROM run WINDOW w AS (PARTITION BY {K} ORDER BY o))"
       " SELECT {K}, st, en{V}, o AS ho FROM place WHERE last AND NOT d;"
-      /* The last step of a run is a fact that its row may hold, when the row shows all its values. */
-      "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT DISTINCT ON ({K:n}, n.ho) {K:n}, n.st, n.en{V:n}, f.s AS hs, "
-      "n.ho,"
-      " f.b AS hb FROM autocdc_values n LEFT JOIN autocdc_facts f ON {J:n,f} AND f.o = n.ho AND NOT f.d AND {shows}"
-      " ORDER BY {K:n}, n.ho, f.b;"
+      /* The last step of a run is a fact that its row may hold, when the row shows all its values. DuckDB makes a nested loop of a LEFT
+       * JOIN with such conditions, so they stand in an inner join. */
+      "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT {K:n}, n.st, n.en{V:n}, h.hs, n.ho, h.hb FROM autocdc_values "
+      "n"
+      " LEFT JOIN (SELECT DISTINCT ON ({K:n}, n.ho) {K:n}, n.ho, f.s AS hs, f.b AS hb FROM autocdc_values n"
+      " JOIN autocdc_facts f ON {J:n,f} AND f.o = n.ho WHERE NOT f.d AND {shows} ORDER BY {K:n}, n.ho, f.b) h"
+      " ON {J:n,h} AND h.ho = n.ho;"
       "",
       error);
 }
