@@ -123,38 +123,54 @@ print_csv (SluiceResult *result, GError **error)
 
 /* --- Tables --- */
 
-/* Columns a terminal needs for valid UTF-8. */
+/* Columns a terminal needs for @size bytes of valid UTF-8 in one line. */
 static guint
-width_of (const char *text)
+line_width (const char *text, gsize size)
 {
   guint width = 0;
 
-  for (const char *p = text; *p != '\0'; p = g_utf8_next_char (p)) {
+  for (const char *p = text; p < text + size; p = g_utf8_next_char (p)) {
     gunichar c = g_utf8_get_char (p);
     width += g_unichar_iszerowidth (c) ? 0 : g_unichar_iswide (c) ? 2 : 1;
   }
   return width;
 }
 
-/* A cell in one line: line ends and other control characters become escapes. Returns: (transfer full). */
+/* Of the widest line. */
+static guint
+width_of (const char *text)
+{
+  guint width = 0;
+
+  for (const char *line = text;;) {
+    gsize size = strcspn (line, "\n");
+    width = MAX (width, line_width (line, size));
+    if (line[size] == '\0')
+      return width;
+    line += size + 1;
+  }
+}
+
+/* A cell as lines: control characters other than line ends become escapes, line ends at the very end go.
+ * Returns: (transfer full). */
 static char *
-one_line (const GString *text)
+cell_lines (const GString *text)
 {
   GString *line = g_string_sized_new (text->len);
 
   for (gsize i = 0; i < text->len; i++) {
     guchar c = (guchar) text->str[i];
-    if (c == '\n')
-      g_string_append (line, "\\n");
-    else if (c == '\t')
+    if (c == '\t')
       g_string_append (line, "\\t");
     else if (c == '\r')
       g_string_append (line, "\\r");
-    else if (c < 0x20 || c == 0x7f)
+    else if ((c < 0x20 && c != '\n') || c == 0x7f)
       g_string_append_printf (line, "\\x%02x", c);
     else
       g_string_append_c (line, (char) c);
   }
+  while (line->len > 0 && line->str[line->len - 1] == '\n')
+    g_string_truncate (line, line->len - 1);
   return g_string_free (line, FALSE);
 }
 
@@ -166,20 +182,39 @@ typedef struct {
   guint64 n_rows;
 } Table;
 
+/* One line of every cell; @lines: where each cell's next line begins, NULL when it has no more. Returns: whether there are more. */
+static gboolean
+append_lines (const Table *table, GString *out, const char **lines)
+{
+  gboolean has_more = FALSE;
+
+  for (guint i = 0; i < table->n_columns; i++) {
+    const char *line = lines[i] != NULL ? lines[i] : "";
+    gsize size = strcspn (line, "\n");
+    guint width = line_width (line, size);
+    guint padding = width < table->widths[i] ? table->widths[i] - width : 0;
+    g_string_append (out, i == 0 ? " " : " | ");
+    if (table->is_right[i])
+      g_string_append_printf (out, "%*s", (int) padding, "");
+    g_string_append_len (out, line, (gssize) size);
+    if (!table->is_right[i] && i + 1 < table->n_columns)
+      g_string_append_printf (out, "%*s", (int) padding, "");
+    lines[i] = line[size] == '\n' ? line + size + 1 : NULL;
+    has_more = has_more || lines[i] != NULL;
+  }
+  while (out->len > 0 && out->str[out->len - 1] == ' ')
+    g_string_truncate (out, out->len - 1);
+  g_string_append_c (out, '\n');
+  return has_more;
+}
+
 static void
 append_row (const Table *table, GString *out, char *const *cells)
 {
-  for (guint i = 0; i < table->n_columns; i++) {
-    guint width = width_of (cells[i]);
-    guint padding = width < table->widths[i] ? table->widths[i] - width : 0;
-    gboolean is_last = i + 1 == table->n_columns;
-    g_string_append (out, i == 0 ? " " : " | ");
-    if (table->is_right[i])
-      g_string_append_printf (out, "%*s%s", (int) padding, "", cells[i]);
-    else
-      g_string_append_printf (out, "%s%*s", cells[i], is_last ? 0 : (int) padding, "");
-  }
-  g_string_append_c (out, '\n');
+  g_autofree const char **lines = g_memdup2 (cells, sizeof (char *) * table->n_columns);
+
+  while (append_lines (table, out, lines))
+    continue;
 }
 
 /* @cells: (out) (transfer full): the current row's texts. */
@@ -193,7 +228,7 @@ read_cells (const Table *table, char ***cells, GError **error)
     g_string_assign (text, session_result_is_null (table->result, i) ? "NULL" : "");
     if (!session_result_append_text (table->result, i, text, error))
       return FALSE;
-    row[i] = one_line (text);
+    row[i] = cell_lines (text);
   }
   *cells = g_steal_pointer (&row);
   return TRUE;

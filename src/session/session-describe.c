@@ -72,12 +72,19 @@ session_reference_properties (const SessionCall *call, const CatalogReference *r
   return (char **) g_ptr_array_free (pairs, FALSE);
 }
 
+/* @view_columns: (nullable): name, comment, … of a view that declared them. */
 static void
-add_fields (SessionRows *rows, const BaseType *schema)
+add_fields (SessionRows *rows, const BaseType *schema, char *const *view_columns)
 {
+  guint n_declared = view_columns == NULL ? 0 : g_strv_length ((char **) view_columns) / 2;
+
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
     g_autofree char *type = base_type_text (field->type);
+    if (i < n_declared && view_columns[2 * i + 1][0] != '\0') {
+      session_rows_add (rows, field->name, type, view_columns[2 * i + 1]);
+      continue;
+    }
     session_rows_add (rows, field->name, type,
                       field->metadata != NULL ? base_json_string (field->metadata, "comment") : NULL);
   }
@@ -242,7 +249,7 @@ describe_table (const SessionCall *call, SessionAnswer *answer, GError **error)
   if (describe->column.n > 0)
     return describe_column (describe, schema, answer, error);
   rows = session_rows_new (describe_columns);
-  add_fields (rows, schema);
+  add_fields (rows, schema, reference.entry != NULL ? reference.entry->view_columns : NULL);
   if (snapshot != NULL)
     add_partition_fields (rows, snapshot);
   if (describe->extended) {
@@ -262,7 +269,7 @@ describe_query (const SessionCall *call, SessionAnswer *answer, GError **error)
   if (plan == NULL)
     return FALSE;
   rows = session_rows_new (describe_columns);
-  add_fields (rows, relation_plan_schema (plan));
+  add_fields (rows, relation_plan_schema (plan), NULL);
   session_rows_end (rows, answer);
   return TRUE;
 }

@@ -207,6 +207,13 @@ show_properties (const SessionCall *call, SessionAnswer *answer, GError **error)
   return TRUE;
 }
 
+/* Returns: (transfer full): a string literal of Spark. */
+static char *
+literal_of (const char *text)
+{
+  return sql_print_string_literal (text, strlen (text));
+}
+
 static void
 append_pairs (GString *out, const char *word, char *const *pairs)
 {
@@ -214,8 +221,8 @@ append_pairs (GString *out, const char *word, char *const *pairs)
     return;
   g_string_append_printf (out, "%s (", word);
   for (guint i = 0; pairs[i] != NULL && pairs[i + 1] != NULL; i += 2) {
-    g_autofree char *key = sql_print_string_literal (pairs[i], -1);
-    g_autofree char *value = sql_print_string_literal (pairs[i + 1], -1);
+    g_autofree char *key = literal_of (pairs[i]);
+    g_autofree char *value = literal_of (pairs[i + 1]);
     g_string_append_printf (out, "%s\n  %s = %s", i == 0 ? "" : ",", key, value);
   }
   g_string_append (out, ")\n");
@@ -233,7 +240,7 @@ append_create_view (GString *out, const CatalogEntry *entry)
       g_autofree char *column = base_text_spark_identifier (entry->view_columns[i]);
       g_string_append_printf (out, "%s\n  %s", i == 0 ? "" : ",", column);
       if (entry->view_columns[i + 1][0] != '\0') {
-        g_autofree char *comment = sql_print_string_literal (entry->view_columns[i + 1], -1);
+        g_autofree char *comment = literal_of (entry->view_columns[i + 1]);
         g_string_append_printf (out, " COMMENT %s", comment);
       }
     }
@@ -241,7 +248,7 @@ append_create_view (GString *out, const CatalogEntry *entry)
   }
   g_string_append_c (out, '\n');
   if (entry->comment != NULL) {
-    g_autofree char *comment = sql_print_string_literal (entry->comment, -1);
+    g_autofree char *comment = literal_of (entry->comment);
     g_string_append_printf (out, "COMMENT %s\n", comment);
   }
   append_pairs (out, "TBLPROPERTIES", entry->properties);
@@ -260,15 +267,17 @@ append_create_table (GString *out, const CatalogReference *reference, DeltaSnaps
   g_string_append_printf (out, "CREATE TABLE %s (", name);
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
-    g_autofree char *column = base_text_spark_identifier (field->name);
-    g_autofree char *type = base_type_text (field->type);
-    g_autofree char *upper = g_ascii_strup (type, -1);
     const char *comment = field->metadata != NULL ? base_json_string (field->metadata, "comment") : NULL;
-    /* Names inside a struct keep their spelling. */
-    g_string_append_printf (out, "%s\n  %s %s%s", i == 0 ? "" : ",", column,
-                            base_type_is_nested (field->type) ? type : upper, field->nullable ? "" : " NOT NULL");
+    BaseStructBuilder *one = base_struct_builder_new ();
+    g_autoptr (BaseType) alone = NULL;
+    g_autofree char *ddl = NULL;
+
+    base_struct_builder_add (one, field->name, field->type, field->nullable, NULL);
+    alone = base_struct_builder_end (one);
+    ddl = base_type_ddl (alone);
+    g_string_append_printf (out, "%s\n  %s", i == 0 ? "" : ",", ddl);
     if (comment != NULL) {
-      g_autofree char *literal = sql_print_string_literal (comment, -1);
+      g_autofree char *literal = literal_of (comment);
       g_string_append_printf (out, " COMMENT %s", literal);
     }
   }
@@ -282,11 +291,11 @@ append_create_table (GString *out, const CatalogReference *reference, DeltaSnaps
     g_string_append (out, ")\n");
   }
   if (reference->entry != NULL && !reference->is_managed) {
-    g_autofree char *location = sql_print_string_literal (reference->location, -1);
+    g_autofree char *location = literal_of (reference->location);
     g_string_append_printf (out, "LOCATION %s\n", location);
   }
   if (delta_metadata_description (metadata) != NULL) {
-    g_autofree char *comment = sql_print_string_literal (delta_metadata_description (metadata), -1);
+    g_autofree char *comment = literal_of (delta_metadata_description (metadata));
     g_string_append_printf (out, "COMMENT %s\n", comment);
   }
   append_pairs (out, "TBLPROPERTIES", properties);

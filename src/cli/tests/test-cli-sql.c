@@ -90,6 +90,24 @@ test_json (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 }
 
 static void
+test_text_is_utf8_whatever_the_locale (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  run (fixture, "sql", "-o", "json", "SELECT 'né' AS `größe`", NULL);
+  assert_output (fixture, "{\"größe\":\"né\"}\n");
+}
+
+static void
+test_lines_in_a_cell (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  run (fixture, "sql", "SELECT 'a\\nb' AS x, 10 AS y", NULL);
+  assert_output (fixture, " x | y\n"
+                          "---+----\n"
+                          " a | 10\n"
+                          " b |\n"
+                          "(1 row)\n");
+}
+
+static void
 test_csv (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
   run (fixture, "sql", "--output=csv", "SELECT 1 AS a, 'x,\"y' AS b, NULL AS c, '' AS d", NULL);
@@ -238,6 +256,8 @@ main (int argc, char **argv)
     void (*run) (Fixture *, gconstpointer);
   } tests[] = {
     { "json", test_json },
+    { "text-is-utf8-whatever-the-locale", test_text_is_utf8_whatever_the_locale },
+    { "lines-in-a-cell", test_lines_in_a_cell },
     { "csv", test_csv },
     { "table", test_table },
     { "statements-share-a-session", test_statements_share_a_session },
