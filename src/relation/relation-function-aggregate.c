@@ -58,7 +58,7 @@ bind_sum_number (RelationCall *call, GError **error)
   if (kind == BASE_TYPE_DECIMAL) {
     relation_call_set_type (call, base_type_decimal (MIN (base_type_precision (call->args[0]->type) + 10, 38),
                                                      base_type_scale (call->args[0]->type)));
-    call->data = try_it ? "TRY_CAST({sum|$1} AS $t)" : "CAST({sum|$1} AS $t)";
+    call->data = try_it ? "TRY_CAST({sum|$1} AS $t)" : "$k{sluice_sum_decimal}({sum|$1})";
   } else if (base_type_is_integral (call->args[0]->type)) {
     relation_call_set_kind (call, BASE_TYPE_LONG);
     call->data = try_it ? "TRY_CAST({sum|$1} AS BIGINT)" : "sluice_sum_long({sum|$1})";
@@ -120,9 +120,15 @@ lower_extreme (RelationPrinter *printer, const RelationExpr *call, GString *out,
     return FALSE;
   if (call->n_args == 1 && !base_type_is_nested (by->type))
     return relation_printer_aggregate (printer, call, largest ? "max" : "min", value->str, out, error);
+  /* A NULL value counts, a NULL key does not: DuckDB's arg_max skips both, so the value goes in a struct. */
   g_autofree char *order = relation_order_key (key->str, by->type);
-  g_string_append_printf (value, ", %s", base_type_is_nested (by->type) ? order : key->str);
-  return relation_printer_aggregate (printer, call, largest ? "arg_max_null" : "arg_min_null", value->str, out, error);
+  g_autofree char *args =
+      g_strdup_printf ("{'v': %s}, %s", value->str, base_type_is_nested (by->type) ? order : key->str);
+  g_string_append (out, "struct_extract(");
+  if (!relation_printer_aggregate (printer, call, largest ? "arg_max" : "arg_min", args, out, error))
+    return FALSE;
+  g_string_append (out, ", 'v')");
+  return TRUE;
 }
 
 /* ---- first, last ---- */
@@ -137,6 +143,7 @@ bind_first (RelationCall *call, GError **error)
       return FALSE;
     skip_nulls |= !literal->is_null && literal->integer != 0;
     call->n_args = 1;
+    call->display = relation_binder_printf (call->binder, "%s(%s)", call->name, call->args[0]->display);
   }
   gboolean last = strncmp (call->name, "last", 4) == 0;
   relation_call_set_type (call, base_type_ref (call->args[0]->type));
@@ -195,6 +202,9 @@ bind_percentile (RelationCall *call, GError **error)
                                   "the percentage of `%s` must be between 0 and 1", call->name);
     relation_call_set_kind (call, BASE_TYPE_DOUBLE);
   }
+  if (strcmp (call->name, "percentile") == 0)
+    call->display =
+        relation_binder_printf (call->binder, "percentile(%s, %s, 1)", call->args[0]->display, call->args[1]->display);
   call->data = relation_binder_printf (call->binder, "{%s|$1, $2}", function);
   return TRUE;
 }
@@ -213,6 +223,34 @@ bind_same (RelationCall *call, G_GNUC_UNUSED GError **error)
   return TRUE;
 }
 
+static gboolean
+bind_bits (RelationCall *call, GError **error)
+{
+  if (!base_type_is_integral (call->args[0]->type))
+    return relation_call_type_error (call, 0, "INTEGRAL", error);
+  return bind_same (call, error);
+}
+
+static gboolean
+bind_approx_count (RelationCall *call, G_GNUC_UNUSED GError **error)
+{
+  call->n_args = 1;
+  call->display = relation_binder_printf (call->binder, "%s(%s)", call->name, call->args[0]->display);
+  return TRUE;
+}
+
+static gboolean
+bind_nth (RelationCall *call, GError **error)
+{
+  const RelationLiteral *n = relation_call_constant (call, 1, error);
+  if (n == NULL)
+    return FALSE;
+  if (n->is_null || n->integer < 1)
+    return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_VALUE_OUT_OF_RANGE,
+                                "the number of `nth_value` must be above 0");
+  return TRUE;
+}
+
 #define DOUBLES(function, duck, text)                                                                                  \
   {                                                                                                                    \
     .names = function, .args = "double", .result = "double", .lower = "{" duck "|$1}", .flags = AGGREGATE | DISTINCT,  \
@@ -222,6 +260,13 @@ bind_same (RelationCall *call, G_GNUC_UNUSED GError **error)
   {                                                                                                                    \
     .names = function, .args = "double double", .result = "double", .lower = "{" function "|$1, $2}",                  \
     .flags = AGGREGATE, .doc = text                                                                                    \
+  }
+
+/* DuckDB gives NaN where nothing varies, Spark NULL. */
+#define NAN_PAIRS(function, text)                                                                                      \
+  {                                                                                                                    \
+    .names = function, .args = "double double", .result = "double",                                                    \
+    .lower = "nullif({" function "|$1, $2}, 'NaN'::DOUBLE)", .flags = AGGREGATE, .doc = text                           \
   }
 
 const RelationFunction *
@@ -311,7 +356,8 @@ relation_function_rows_aggregate (void)
       .result = "long",
       .lower = "{count|DISTINCT $1}",
       .flags = AGGREGATE | NEVER,
-      .doc = "number of different values (exact here)" },
+      .doc = "number of different values (exact here)",
+      .bind = bind_approx_count },
     { .names = "bool_and every",
       .args = "boolean",
       .result = "boolean",
@@ -325,33 +371,33 @@ relation_function_rows_aggregate (void)
       .flags = AGGREGATE | DISTINCT,
       .doc = "whether any value is true" },
     { .names = "bit_and",
-      .args = "integral",
+      .args = "any",
       .lower = "{bit_and|$1}",
       .flags = AGGREGATE | DISTINCT,
       .doc = "bitwise and of all values",
-      .bind = bind_same },
+      .bind = bind_bits },
     { .names = "bit_or",
-      .args = "integral",
+      .args = "any",
       .lower = "{bit_or|$1}",
       .flags = AGGREGATE | DISTINCT,
       .doc = "bitwise or of all values",
-      .bind = bind_same },
+      .bind = bind_bits },
     { .names = "bit_xor",
-      .args = "integral",
+      .args = "any",
       .lower = "{bit_xor|$1}",
       .flags = AGGREGATE | DISTINCT,
       .doc = "bitwise exclusive or of all values",
-      .bind = bind_same },
+      .bind = bind_bits },
     DOUBLES ("stddev stddev_samp std", "stddev_samp", "standard deviation of a sample"),
     DOUBLES ("stddev_pop", "stddev_pop", "standard deviation of a population"),
     DOUBLES ("variance var_samp", "var_samp", "variance of a sample"),
     DOUBLES ("var_pop", "var_pop", "variance of a population"),
-    PAIRS ("corr", "correlation"),
+    NAN_PAIRS ("corr", "correlation"),
     PAIRS ("covar_pop", "covariance of a population"),
     PAIRS ("covar_samp", "covariance of a sample"),
     PAIRS ("regr_avgx", "mean of x where both are not NULL"),
     PAIRS ("regr_avgy", "mean of y where both are not NULL"),
-    PAIRS ("regr_slope", "slope of the regression line"),
+    NAN_PAIRS ("regr_slope", "slope of the regression line"),
     PAIRS ("regr_intercept", "intercept of the regression line"),
     PAIRS ("regr_r2", "coefficient of determination"),
     PAIRS ("regr_sxx", "sum of squares of x"),
@@ -390,7 +436,7 @@ relation_function_rows_aggregate (void)
     { .names = "string_agg listagg",
       .args = "string string=''",
       .result = "string",
-      .lower = "{string_agg|$1, $2}",
+      .lower = "{string_agg|$1, coalesce($2, '')}",
       .flags = AGGREGATE | DISTINCT | RELATION_FUNCTION_ORDERED,
       .doc = "the values in one string, with a delimiter" },
     { .names = NULL },
@@ -462,7 +508,8 @@ relation_function_rows_window (void)
       .result = "$1",
       .lower = "{nth_value|$1, $2}",
       .flags = WINDOW | RELATION_FUNCTION_IGNORE_NULLS,
-      .doc = "value of the n-th row of the frame" },
+      .doc = "value of the n-th row of the frame",
+      .bind = bind_nth },
     { .names = NULL },
   };
   return rows;

@@ -397,6 +397,18 @@ bind_time_bucket (RelationCall *call, GError **error)
   return TRUE;
 }
 
+/* window_time(window): the last microsecond of it */
+static gboolean
+bind_window_time (RelationCall *call, GError **error)
+{
+  const BaseType *type = call->args[0]->type;
+  int end = base_type_kind (type) == BASE_TYPE_STRUCT ? base_type_field_index (type, "end", FALSE) : -1;
+  if (end < 0)
+    return relation_call_type_error (call, 0, "a window", error);
+  relation_call_set_type (call, base_type_ref (base_type_field (type, (guint) end)->type));
+  return TRUE;
+}
+
 #define DATE_FIELD(function, number, text)                                                                             \
   {                                                                                                                    \
     .names = function, .args = "date", .result = "int",                                                                \
@@ -618,6 +630,11 @@ relation_function_rows_datetime (void)
       .doc = "a wall-clock time of one zone in another",
       .bind = bind_convert_timezone,
       .lower_call = relation_lower_data },
+    { .names = "window_time",
+      .args = "any",
+      .lower = "(struct_extract($1, 'end') - to_microseconds(1))",
+      .doc = "the last microsecond of a window",
+      .bind = bind_window_time },
     { .names = "time_bucket",
       .args = "any any any?",
       .doc = "start of the bucket of a width that holds the time",

@@ -36,6 +36,8 @@ static gboolean
 bind_round (RelationCall *call, GError **error)
 {
   gboolean half_even = strcmp (call->name, "bround") == 0;
+  if (call->n_args == 1)
+    call->display = relation_binder_printf (call->binder, "%s(%s, 0)", call->name, call->args[0]->display);
   gint64 scale;
   gboolean is_null;
   if (!constant_scale (call, &scale, &is_null, error))
@@ -73,6 +75,8 @@ static gboolean
 bind_whole (RelationCall *call, GError **error)
 {
   gboolean up = call->name[0] == 'c';
+  if (call->n_args == 1)
+    call->display = relation_binder_printf (call->binder, "%s(%s)", up ? "CEIL" : "FLOOR", call->args[0]->display);
   gint64 scale;
   gboolean is_null;
   BaseTypeKind kind = relation_arg_kind (call, 0);
@@ -379,12 +383,17 @@ relation_function_rows_math (void)
       .result = "double",
       .lower = "sluice_rint($1)",
       .doc = "the nearest whole number, half even" },
-    { .names = "power pow",
+    { .names = "power",
       .args = "double double",
       .result = "double",
       .lower = "sluice_power($1, $2)",
       .doc = "the first to the power of the second",
       .display = "POWER($1, $2)" },
+    { .names = "pow",
+      .args = "double double",
+      .result = "double",
+      .lower = "sluice_power($1, $2)",
+      .doc = "the first to the power of the second" },
     { .names = "hypot",
       .args = "double double",
       .result = "double",

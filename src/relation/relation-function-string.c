@@ -446,7 +446,7 @@ relation_function_rows_string (void)
       .lower = "(CASE WHEN $1 = '' AND $2 = '' THEN 1.0::DOUBLE ELSE jaro_winkler_similarity($1, $2) END)",
       .doc = "similarity from 0 to 1" },
     { .names = "mask",
-      .args = "string string='X' string='x' string='n' string=null",
+      .args = "str:string upperChar:string='X' lowerChar:string='x' digitChar:string='n' otherChar:string=null",
       .result = "string",
       .lower = "sluice_mask($1, $2, $3, $4, $5)",
       .doc = "letters and digits hidden" },

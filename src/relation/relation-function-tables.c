@@ -11,7 +11,7 @@ relation_function_tables (guint *n_tables)
     relation_function_rows_string,   relation_function_rows_datetime,  relation_function_rows_interval,
     relation_function_rows_array,    relation_function_rows_map,       relation_function_rows_aggregate,
     relation_function_rows_window,   relation_function_rows_generator, relation_function_rows_misc,
-    relation_function_rows_regex,    relation_function_rows_json,
+    relation_function_rows_regex,    relation_function_rows_json,      relation_function_rows_text,
   };
   *n_tables = G_N_ELEMENTS (tables);
   return tables;

@@ -130,6 +130,7 @@ relation_kernels_register (DuckEngine *engine, GError **error)
   static const DuckKernel *(*const tables[]) (guint *) = {
     relation_kernel_rows_cast,   relation_kernel_rows_decimal, relation_kernel_rows_math,  relation_kernel_rows_time,
     relation_kernel_rows_string, relation_kernel_rows_list,    relation_kernel_rows_regex, relation_kernel_rows_json,
+    relation_kernel_rows_hash,   relation_kernel_rows_text,
   };
   RelationKernels *kernels = g_new0 (RelationKernels, 1);
   kernels->zones = relation_zones_new (load_zone, engine);
