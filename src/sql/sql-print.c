@@ -146,10 +146,10 @@ sql_print_text (GString *out, const char *text)
 }
 
 char *
-sql_print_string_literal (const char *text, gsize length)
+sql_print_string_literal (const char *text, gssize length)
 {
   GString *out = g_string_new (NULL);
-  sql_print_string (out, text, length);
+  sql_print_string (out, text, length < 0 ? strlen (text) : (gsize) length);
   return g_string_free (out, FALSE);
 }
 

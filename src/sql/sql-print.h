@@ -14,7 +14,7 @@ char *sql_print_expression (const SqlExpr *expression);
 char *sql_print_query (const SqlQuery *query);
 char *sql_print_relation (const SqlRelation *relation);
 char *sql_print_statement (const SqlStatement *statement);
-/* `'it\'s'`: a string literal of Spark. Returns: (transfer full). */
-char *sql_print_string_literal (const char *text, gsize length);
+/* `'it\'s'`: a string literal of Spark. @length: in bytes, -1: up to NUL. Returns: (transfer full). */
+char *sql_print_string_literal (const char *text, gssize length);
 
 G_END_DECLS

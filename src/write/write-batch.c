@@ -325,8 +325,10 @@ set_commit_info (WriteBatch *batch, const WriteCommit *commit)
                                   (gint64) (counters->n_rows_added + counters->n_rows_copied));
     delta_transaction_set_metric (transaction, "numOutputBytes", (gint64) counters->bytes_added);
   }
-  if (counters->n_files_removed > 0)
+  if (counters->n_files_removed > 0) {
     delta_transaction_set_metric (transaction, "numRemovedFiles", (gint64) counters->n_files_removed);
+    delta_transaction_set_metric (transaction, "numRemovedBytes", (gint64) counters->bytes_removed);
+  }
   if (counters->n_rows_deleted > 0 && !batch->removes_all)
     delta_transaction_set_metric (transaction, "numDeletedRows", (gint64) counters->n_rows_deleted);
   if (counters->n_rows_copied > 0)

@@ -174,7 +174,8 @@ typedef struct {
 typedef struct {
   guint64 n_files_added, n_files_removed, n_vectors_added, n_change_files;
   guint64 n_rows_added, n_rows_deleted, n_rows_copied, n_change_rows;
-  guint64 bytes_added; /* data files, copies included */
+  guint64 bytes_added;   /* data files, copies included */
+  guint64 bytes_removed; /* data files */
   guint64 bytes_changes, bytes_vectors, bytes_side;
   gint64 publish_us; /* fsync and rename of the staged files */
   gint64 commit_us;  /* the commit itself, all tries */

@@ -141,6 +141,7 @@ write_batch_remove_all (WriteBatch *batch, gint64 *n_rows, GError **error)
   for (guint i = 0; i < n_files; i++) {
     if (!delta_transaction_remove (batch->transaction, delta_snapshot_file (batch->snapshot, i), TRUE, error))
       return FALSE;
+    batch->counters.bytes_removed += (guint64) delta_file_size_bytes (delta_snapshot_file (batch->snapshot, i));
   }
   batch->removes_all = TRUE;
   batch->counters.n_files_removed += n_files;
@@ -333,6 +334,7 @@ apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
     if (!delta_transaction_remove (batch->transaction, deletion->file, TRUE, error))
       return FALSE;
     batch->counters.n_files_removed++;
+    batch->counters.bytes_removed += (guint64) delta_file_size_bytes (deletion->file);
   }
   return TRUE;
 }
@@ -367,6 +369,7 @@ write_deletions_apply (WriteBatch *batch, GError **error)
       if (!delta_transaction_remove (batch->transaction, deletion->file, TRUE, error))
         return FALSE;
       batch->counters.n_files_removed++;
+      batch->counters.bytes_removed += (guint64) delta_file_size_bytes (deletion->file);
     } else {
       g_ptr_array_add (write_batch_uses_vectors (batch) && n_records >= 0 ? vectors : rewrites, deletion);
     }
