@@ -2,6 +2,7 @@
  * (cdf.md §7). The range is found when the query is bound; lowering then asks it for text. */
 #include "catalog-private.h"
 
+#include <base-clock.h>
 #include <base-error.h>
 #include <base-text.h>
 #include <delta-snapshot.h>
@@ -163,23 +164,33 @@ check_arguments (const RelationTableFunctionRequest *request, const char *functi
   return FALSE;
 }
 
-static gboolean
-resolve_name (CatalogSession *session, const char *text, CatalogReference *reference, GError **error)
+/* Returns: (transfer full): the parts of a name in a literal. */
+static char **
+parse_name (const char *text, GError **error)
 {
   SqlArena *arena = sql_arena_new ();
   SqlName *name = sql_parse_name (arena, text, -1, error);
-  gboolean good = name != NULL;
+  char **parts = NULL;
 
-  if (good) {
-    g_autofree const char **parts = g_new0 (const char *, name->n + 1);
+  if (name != NULL) {
+    parts = g_new0 (char *, name->n + 1);
     for (guint i = 0; i < name->n; i++)
-      parts[i] = name->parts[i].text;
-    good = catalog_session_resolve (session, parts, name->n, reference, error);
-    if (good && reference->kind == CATALOG_REFERENCE_ABSENT)
-      good = catalog_session_set_not_found (session, parts, name->n, error);
+      parts[i] = g_strdup (name->parts[i].text);
   }
   sql_arena_unref (arena);
-  return good;
+  return parts;
+}
+
+static gboolean
+resolve_name (CatalogSession *session, const char *text, CatalogReference *reference, GError **error)
+{
+  g_auto (GStrv) name = parse_name (text, error);
+  const char *const *parts = (const char *const *) name;
+
+  if (name == NULL || !catalog_session_resolve (session, parts, g_strv_length (name), reference, error))
+    return FALSE;
+  return reference->kind != CATALOG_REFERENCE_ABSENT ||
+         catalog_session_set_not_found (session, parts, g_strv_length (name), error);
 }
 
 /* @name: (out) (transfer full): for lineage. */
@@ -214,6 +225,18 @@ find_at_path (CatalogSession *session, const char *path, char **name, GError **e
 }
 
 static gboolean
+check_name (const char *function, const RelationArgument *first, gboolean is_path, GError **error)
+{
+  const RelationLiteral *value = first->value;
+
+  if (value != NULL && !value->is_null && base_type_kind (value->type) == BASE_TYPE_STRING)
+    return TRUE;
+  return base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_EXPRESSION,
+                         "the first argument of %s() is a string literal: the %s", function,
+                         is_path ? "directory of a Delta table" : "name of a table, such as 'schema.table'");
+}
+
+static gboolean
 bind_changes (CatalogSession *session, const RelationTableFunctionRequest *request, gboolean is_path,
               RelationTableAnswer *answer, GError **error)
 {
@@ -224,14 +247,8 @@ bind_changes (CatalogSession *session, const RelationTableFunctionRequest *reque
   g_autoptr (FeedRange) range = NULL;
   g_autofree char *name = NULL;
 
-  if (!check_arguments (request, function, error))
+  if (!check_arguments (request, function, error) || !check_name (function, first, is_path, error))
     return FALSE;
-  if (first->value == NULL || first->value->is_null || base_type_kind (first->value->type) != BASE_TYPE_STRING) {
-    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_EXPRESSION,
-                    "the first argument of %s() is a string literal: the %s", function,
-                    is_path ? "directory of a Delta table" : "name of a table, such as 'schema.table'");
-    return FALSE;
-  }
   if (!read_bound (session, function, &request->arguments[1], &feed.start, error) ||
       (request->n_arguments > 2 && !read_bound (session, function, &request->arguments[2], &feed.end, error)))
     return FALSE;
@@ -261,4 +278,47 @@ catalog_table_changes_by_path_bind (CatalogSession *session, const RelationTable
                                     RelationTableAnswer *answer, gpointer data G_GNUC_UNUSED, GError **error)
 {
   return bind_changes (session, request, TRUE, answer, error);
+}
+
+gboolean
+catalog_table_changes_stream (CatalogSession *session, const RelationTableFunctionRequest *request, char ***parts,
+                              char ***options, GError **error)
+{
+  static const char function[] = "table_changes";
+  g_autoptr (GPtrArray) pairs = g_ptr_array_new_with_free_func (g_free);
+  g_auto (GStrv) name = NULL;
+  const RelationArgument *positional[2] = { NULL, NULL };
+  guint n = 0;
+  FeedBound start = { 0 };
+
+  for (guint i = 0; i < request->n_arguments; i++) {
+    const RelationArgument *argument = &request->arguments[i];
+    if (argument->name == NULL) {
+      if (n < 2)
+        positional[n] = argument;
+      n++;
+    } else if (argument->value != NULL && !argument->value->is_null && argument->value->text != NULL) {
+      g_ptr_array_add (pairs, g_strdup (argument->name));
+      g_ptr_array_add (pairs, g_strdup (argument->value->text));
+    } else {
+      return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "the option `%s` needs a text", argument->name);
+    }
+  }
+  if (n != 2)
+    return base_error_set (error, SLUICE_ERROR_INCORRECT_NUMBER_OF_ARGUMENTS,
+                           "%s() read as a stream takes 2 arguments (a table, a start), not %u; a stream has no end",
+                           function, n);
+  if (!check_name (function, positional[0], FALSE, error) ||
+      !read_bound (session, function, positional[1], &start, error) ||
+      (name = parse_name (positional[0]->value->text, error)) == NULL)
+    return FALSE;
+  g_ptr_array_add (pairs, g_strdup ("readChangeFeed"));
+  g_ptr_array_add (pairs, g_strdup ("true"));
+  g_ptr_array_add (pairs, g_strdup (start.kind == FEED_BOUND_VERSION ? "startingVersion" : "startingTimestamp"));
+  g_ptr_array_add (pairs, start.kind == FEED_BOUND_VERSION ? g_strdup_printf ("%" G_GINT64_FORMAT, start.value)
+                                                           : base_clock_text_us (start.value * 1000));
+  g_ptr_array_add (pairs, NULL);
+  *parts = g_steal_pointer (&name);
+  *options = (char **) g_ptr_array_free (g_steal_pointer (&pairs), FALSE);
+  return TRUE;
 }

@@ -101,6 +101,18 @@ DeltaSnapshot *catalog_session_snapshot (CatalogSession *session, const CatalogR
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);
 
+/**
+ * catalog_table_changes_stream:
+ * @parts: (out) (transfer full): of the table's name
+ * @options: (out) (transfer full): key, value, …, NULL
+ *
+ * STREAM table_changes(name, start) as what it means: STREAM name WITH (readChangeFeed => 'true', startingVersion => start).
+ *
+ * Errors: INCORRECT_NUMBER_OF_ARGUMENTS, those of the bounds of table_changes().
+ */
+gboolean catalog_table_changes_stream (CatalogSession *session, const RelationTableFunctionRequest *request,
+                                       char ***parts, char ***options, GError **error);
+
 /* ---- Table functions of upper rooms ---- */
 
 /**

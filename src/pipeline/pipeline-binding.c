@@ -381,6 +381,28 @@ stream_of_files (PlaceResolver *resolver, const RelationTableFunctionRequest *re
   return TRUE;
 }
 
+/* STREAM table_changes(name, start) is STREAM name with the options that say so. */
+static gboolean
+stream_of_changes (PlaceResolver *resolver, const RelationTableFunctionRequest *request, RelationTableAnswer *answer,
+                   GError **error)
+{
+  g_auto (GStrv) parts = NULL;
+  g_auto (GStrv) options = NULL;
+
+  if (!catalog_table_changes_stream (resolver->binding->options.catalog, request, &parts, &options, error))
+    return FALSE;
+  RelationTableRequest table = { .parts = (const char *const *) parts,
+                                 .n_parts = g_strv_length (parts),
+                                 .version = -1,
+                                 .timestamp_us = RELATION_NO_TIME,
+                                 .options = (const char *const *) options,
+                                 .streaming = TRUE,
+                                 .file = request->file,
+                                 .line = request->line,
+                                 .column = request->column };
+  return find_table (&resolver->base, &table, answer, error);
+}
+
 static gboolean
 find_table_function (RelationResolver *base, const RelationTableFunctionRequest *request, RelationTableAnswer *answer,
                      GError **error)
@@ -393,6 +415,8 @@ find_table_function (RelationResolver *base, const RelationTableFunctionRequest 
     return stream_of_files (resolver, request, TRUE, answer, error);
   if (request->streaming && g_ascii_strcasecmp (name, "read_files") == 0)
     return stream_of_files (resolver, request, FALSE, answer, error);
+  if (request->streaming && g_ascii_strcasecmp (name, "table_changes") == 0)
+    return stream_of_changes (resolver, request, answer, error);
   if (request->streaming)
     return base_error_set (
         error, SLUICE_ERROR_UNSUPPORTED_STREAMING_OPERATION,
