@@ -100,7 +100,7 @@ static void
 test_lines_in_a_cell (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
   run (fixture, "sql", "SELECT 'a\\nb' AS x, 10 AS y", NULL);
-  assert_output (fixture, " x | y\n"
+  assert_output (fixture, " x |  y\n"
                           "---+----\n"
                           " a | 10\n"
                           " b |\n"
