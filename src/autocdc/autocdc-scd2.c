@@ -104,30 +104,43 @@ set_shows (AutoCdcWork *work)
   autocdc_work_take (work, "shows", g_steal_pointer (&shows));
 }
 
+/* The last step of a run is a fact that its row may hold when the row shows all its values; with one set there is one fact, and
+ * the row is it. (A condition like that inside LEFT JOIN … ON would be a nested loop.) */
+static gboolean
+choose_held (AutoCdcWork *work, GError **error)
+{
+  if (work->sets->len == 1)
+    return autocdc_work_run (
+        work,
+        "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb"
+        " FROM autocdc_values",
+        error);
+  set_shows (work);
+  return autocdc_work_run (
+      work,
+      "CREATE OR REPLACE TEMP TABLE autocdc_new AS WITH held AS (SELECT {K:n}, n.ho, min(f.b) AS hb"
+      " FROM autocdc_values n JOIN autocdc_facts f ON {J:n,f} AND f.o = n.ho WHERE NOT f.d AND {shows}"
+      " GROUP BY {K:n}, n.ho) SELECT {K:n}, n.st, n.en{V:n}, CASE WHEN h.hb IS NOT NULL THEN n.hs END AS hs,"
+      " n.ho, h.hb FROM autocdc_values n LEFT JOIN held h ON {J:n,h} AND h.ho = n.ho",
+      error);
+}
+
 gboolean
 autocdc_scd2_compute (AutoCdcWork *work, GError **error)
 {
   set_steps (work);
   set_inherited (work);
   set_begins (work);
-  set_shows (work);
   return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_values AS WITH step AS (SELECT {steps}),"
-      " segment AS (SELECT *, sum(d::INTEGER) OVER (PARTITION BY {K} ORDER BY o) AS gap FROM step),"
-      " state AS (SELECT {K}, s, o, d{inherited} FROM segment),"
-      " run AS (SELECT *, NOT d AND ({begins}) AS first FROM state WINDOW w AS (PARTITION BY {K} ORDER BY o)),"
-      " place AS (SELECT *, last_value(CASE WHEN first THEN s END IGNORE NULLS) OVER"
-      " (PARTITION BY {K} ORDER BY o ROWS UNBOUNDED PRECEDING) AS st, lead(s) OVER w AS en,"
-      " coalesce(lead(d OR first) OVER w, true) AS last FROM run WINDOW w AS (PARTITION BY {K} ORDER BY o))"
-      " SELECT {K}, st, en{V}, o AS ho FROM place WHERE last AND NOT d;"
-      /* The last step of a run is a fact that its row may hold, when the row shows all its values. DuckDB makes a nested loop of a LEFT
-       * JOIN with such conditions, so they stand in an inner join. */
-      "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT {K:n}, n.st, n.en{V:n}, h.hs, n.ho, h.hb FROM autocdc_values "
-      "n"
-      " LEFT JOIN (SELECT DISTINCT ON ({K:n}, n.ho) {K:n}, n.ho, f.s AS hs, f.b AS hb FROM autocdc_values n"
-      " JOIN autocdc_facts f ON {J:n,f} AND f.o = n.ho WHERE NOT f.d AND {shows} ORDER BY {K:n}, n.ho, f.b) h"
-      " ON {J:n,h} AND h.ho = n.ho;"
-      "",
-      error);
+             work,
+             "CREATE OR REPLACE TEMP TABLE autocdc_values AS WITH step AS (SELECT {steps}),"
+             " segment AS (SELECT *, sum(d::INTEGER) OVER (PARTITION BY {K} ORDER BY o) AS gap FROM step),"
+             " state AS (SELECT {K}, s, o, d{inherited} FROM segment),"
+             " run AS (SELECT *, NOT d AND ({begins}) AS first FROM state WINDOW w AS (PARTITION BY {K} ORDER BY o)),"
+             " place AS (SELECT *, last_value(CASE WHEN first THEN s END IGNORE NULLS) OVER"
+             " (PARTITION BY {K} ORDER BY o ROWS UNBOUNDED PRECEDING) AS st, lead(s) OVER w AS en,"
+             " coalesce(lead(d OR first) OVER w, true) AS last FROM run WINDOW w AS (PARTITION BY {K} ORDER BY o))"
+             " SELECT {K}, st, en{V}, s AS hs, o AS ho FROM place WHERE last AND NOT d",
+             error) &&
+         choose_held (work, error);
 }
