@@ -68,9 +68,10 @@ print_events (const CliContext *context, const CliPipelineOptions *options)
   g_auto (CliPipeline) pipeline = { 0 };
   g_autoptr (GError) error = NULL;
 
-  if (!cli_pipeline_open (&pipeline, context, options, &error) ||
-      !pipeline_each_event (pipeline.spec, &pipeline.environment, print_line, NULL, &error))
+  if (!cli_pipeline_open (&pipeline, context, options, &error))
     return cli_pipeline_error (error);
+  if (!pipeline_each_event (pipeline.spec, &pipeline.environment, print_line, NULL, &error))
+    return cli_print_error (error);
   return CLI_EXIT_OK;
 }
 

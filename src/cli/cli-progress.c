@@ -282,13 +282,14 @@ event_text (const PipelineEvent *event)
       base_json_string (event->details, strcmp (event->type, "update_progress") == 0 ? "state" : "status");
   g_autofree char *batch = event->details != NULL ? batch_text (event) : NULL;
 
-  if (event->failure != NULL)
+  /* The failure of the update as a whole repeats what is shown in full at the end. */
+  if (event->failure != NULL && event->flow != NULL)
     return g_strdup_printf ("%s [%s] %s", event->message, base_error_condition (event->failure),
                             event->failure->message);
+  if (strcmp (event->type, "update_progress") == 0 && event->level != PIPELINE_LEVEL_WARN)
+    return event->failure == NULL || strcmp (state, "FAILED") == 0 ? g_strdup_printf ("update %s", state) : NULL;
   if (event->level == PIPELINE_LEVEL_WARN || event->level == PIPELINE_LEVEL_ERROR)
     return g_strdup (event->message);
-  if (strcmp (event->type, "update_progress") == 0)
-    return g_strdup_printf ("update %s", state);
   if (strcmp (event->type, "planning_information") == 0)
     return g_strdup (event->message);
   if (strcmp (event->type, "flow_progress") != 0 || state == NULL || strcmp (state, "QUEUED") == 0)

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <histedit.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -251,6 +253,9 @@ open_terminal (Shell *shell)
 {
   HistEvent event;
 
+  /* libedit prints what was typed through the C library's idea of characters, which must be ours. */
+  if (setlocale (LC_CTYPE, "") == NULL || MB_CUR_MAX == 1)
+    (void) setlocale (LC_CTYPE, "C.UTF-8"); /* without it only ASCII can be typed */
   shell->wake = eventfd (0, EFD_CLOEXEC);
   shell->edit = el_init ("sluice", stdin, stdout, stderr);
   shell->history = history_init ();

@@ -29,6 +29,8 @@ struct DuckCounter {
   guint64 n_dropped;
   guint64 n_failed[DUCK_COUNTER_MAX_CONDITIONS];
   GMutex lock;
+  char *dataset;        /* (nullable) */
+  char **names;         /* (nullable) */
   gboolean has_failure; /* the next three are guarded by lock */
   guint failed_index;
   char *failed_row;
@@ -271,7 +273,13 @@ run_expect_fail (const DuckKernelCall *call, GError **error)
   g_mutex_unlock (&counter->lock);
 
   g_autofree char *index_text = g_strdup_printf ("%u", index);
-  base_error_set (error, SLUICE_ERROR_EXPECTATION_FAILED, "A row violates an expectation that must hold");
+  if (counter->names != NULL) {
+    base_error_set (error, SLUICE_ERROR_EXPECTATION_FAILED, "The expectation `%s` of `%s` does not hold for the row %s",
+                    counter->names[index], counter->dataset, row->str);
+    base_error_add_param (error, "expectation", counter->names[index]);
+  } else {
+    base_error_set (error, SLUICE_ERROR_EXPECTATION_FAILED, "A row violates an expectation that must hold");
+  }
   base_error_add_param (error, "index", index_text);
   base_error_add_param (error, "row", row->str);
   return FALSE;
@@ -320,7 +328,19 @@ duck_counter_unref (DuckCounter *counter)
     return;
   g_mutex_clear (&counter->lock);
   g_free (counter->failed_row);
+  g_free (counter->dataset);
+  g_strfreev (counter->names);
   g_free (counter);
+}
+
+void
+duck_counter_set_names (DuckCounter *counter, const char *dataset, const char *const *names)
+{
+  g_assert (counter->names == NULL);
+  counter->dataset = g_strdup (dataset);
+  counter->names = g_new0 (char *, counter->n_conditions + 1);
+  for (guint i = 0; i < counter->n_conditions; i++)
+    counter->names[i] = g_strdup (names[i]);
 }
 
 guint64

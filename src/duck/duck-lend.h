@@ -89,10 +89,12 @@ guint64 duck_counter_n_failed (DuckCounter *counter, guint index);
 /* Which rows a rule drops is known to the caller by its mask: declare it before the query, read the count after it. */
 void duck_counter_set_drop_mask (DuckCounter *counter, guint64 mask);
 guint64 duck_counter_n_dropped (DuckCounter *counter);
+/* What the conditions are called, for the error of sluice_expect_fail(). @names: one per condition; copied. Before the query. */
+void duck_counter_set_names (DuckCounter *counter, const char *dataset, const char *const *names);
 /* The row that sluice_expect_fail() got first: the lowest failed condition and the row as JSON. Lower it as
  *   WHERE CASE WHEN (f & <fail mask>) <> 0 THEN sluice_expect_fail(h, f & <fail mask>, {…}) ELSE (f & <drop mask>) = 0 END
  * over a subquery that computes `sluice_expect(…) AS f` and ends in LIMIT 9223372036854775807. The error's parameters are
- * "index" and "row". Returns: FALSE when there was none. @row_json: (out) (transfer full). */
+ * "index", "row" and, with names, "expectation". Returns: FALSE when there was none. @row_json: (out) (transfer full). */
 gboolean duck_counter_failure (DuckCounter *counter, guint *index, char **row_json);
 
 G_END_DECLS

@@ -110,6 +110,7 @@ new_counts (const RelationExpect *expect)
     counts->names[i] = g_strdup (expect->names[i]);
   counts->actions = g_memdup2 (expect->actions, sizeof (RelationExpectAction) * expect->n);
   counts->counter = duck_counter_new (expect->n);
+  duck_counter_set_names (counts->counter, counts->dataset, (const char *const *) counts->names);
   duck_counter_set_drop_mask (counts->counter, mask_of (expect, RELATION_EXPECT_DROP));
   return counts;
 }

@@ -246,6 +246,7 @@ test_expectation_fails_with_the_row (void)
   g_assert_null (rows);
   g_assert_cmpstr (base_error_condition (error), ==, "EXPECTATION_FAILED");
   g_assert_nonnull (strstr (base_error_param (error, "row"), "\"a\":3"));
+  g_assert_nonnull (strstr (error->message, base_error_param (error, "expectation")));
 }
 
 static void
