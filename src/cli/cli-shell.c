@@ -33,8 +33,9 @@ typedef struct {
   /* with a terminal */
   EditLine *edit; /* (nullable) */
   History *history;
-  char *history_path; /* (nullable) */
-  int wake;           /* eventfd: Ctrl-C while a key was waited for */
+  locale_t characters; /* (nullable) */
+  char *history_path;  /* (nullable) */
+  int wake;            /* eventfd: Ctrl-C while a key was waited for */
   gboolean was_interrupted;
   gint is_running; /* atomic: a statement runs */
 } Shell;
@@ -253,9 +254,11 @@ open_terminal (Shell *shell)
 {
   HistEvent event;
 
-  /* libedit prints what was typed through the C library's idea of characters, which must be ours. */
-  if (setlocale (LC_CTYPE, "") == NULL || MB_CUR_MAX == 1)
-    (void) setlocale (LC_CTYPE, "C.UTF-8"); /* without it only ASCII can be typed */
+  /* libedit prints what was typed through the C library's idea of characters, which must be ours; only this thread and only characters.
+   * Where the system lacks it, only ASCII can be typed. */
+  shell->characters = newlocale (LC_CTYPE_MASK, "C.UTF-8", (locale_t) 0);
+  if (shell->characters != (locale_t) 0)
+    (void) uselocale (shell->characters);
   shell->wake = eventfd (0, EFD_CLOEXEC);
   shell->edit = el_init ("sluice", stdin, stdout, stderr);
   shell->history = history_init ();
@@ -286,6 +289,10 @@ close_terminal (Shell *shell)
   history_end (shell->history);
   g_free (shell->history_path);
   close (shell->wake);
+  if (shell->characters != (locale_t) 0) {
+    (void) uselocale (LC_GLOBAL_LOCALE);
+    freelocale (shell->characters);
+  }
 }
 
 static void
