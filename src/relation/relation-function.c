@@ -13,7 +13,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MAX_ARGS     1024
+#define MAX_ARGS     65536
 #define MAX_PATTERNS 24
 
 /* ---- finding ---- */

@@ -120,6 +120,83 @@ test_source_is_projected_and_filtered (void)
   g_assert_false (relation_plan_is_streaming (plan));
 }
 
+/* A source that tells what it was asked for. */
+typedef struct {
+  RelationSource source;
+  GString *asked;
+} Witness;
+
+static gboolean
+witness_scan (RelationSource *source, const RelationScan *scan, RelationText *out, GError **error G_GNUC_UNUSED)
+{
+  Witness *self = (Witness *) source;
+  static const char *const values[] = { "1", "'x'", "2.5::DOUBLE", "'f.json'" };
+
+  g_string_truncate (self->asked, 0);
+  for (guint i = 0; i < scan->n_columns; i++)
+    g_string_append_printf (self->asked, "%s%u", i > 0 ? "," : "", scan->columns[i]);
+  for (guint i = 0; i < scan->n_skips; i++)
+    g_string_append_printf (self->asked, " skip %u %d %s", scan->skips[i].column, (int) scan->skips[i].op,
+                            scan->skips[i].value == NULL ? "-"
+                            : base_type_kind (scan->skips[i].value->type) == BASE_TYPE_STRING
+                                ? scan->skips[i].value->text
+                                : "number");
+  g_string_append (relation_text_sql (out), "SELECT ");
+  for (guint i = 0; i < scan->n_columns; i++)
+    g_string_append_printf (relation_text_sql (out), "%s%s AS %s", i > 0 ? ", " : "", values[scan->columns[i]],
+                            scan->names[i]);
+  if (scan->n_columns == 0)
+    g_string_append (relation_text_sql (out), "1 AS one");
+  return TRUE;
+}
+
+static void
+witness_free (RelationSource *source)
+{
+  Witness *self = (Witness *) source;
+
+  relation_source_clear (source);
+  g_string_free (self->asked, TRUE);
+  g_free (self);
+}
+
+static void
+test_sources_are_asked_for_what_is_used (void)
+{
+  static const RelationSourceClass witness_class = { witness_scan, witness_free };
+  static const struct {
+    const char *sql, *asked, *rows;
+  } cases[] = {
+    { "SELECT a FROM t", "0", "1" },
+    { "SELECT count(*) FROM t", "", "1" },
+    { "SELECT * FROM t", "0,1,2", "1|x|2.5" },
+    { "SELECT _file FROM t", "3", "f.json" },
+    { "SELECT *, _file FROM t", "0,1,2,3", "1|x|2.5|f.json" },
+    { "SELECT c FROM t WHERE a = 1 AND b >= 'w' AND c > 0", "0,1,2 skip 0 0 number skip 1 4 w", "2.5" },
+    { "SELECT a FROM (SELECT a, b FROM t) WHERE 'w' < b", "0,1 skip 1 3 w", "1" },
+    { "SELECT a FROM t WHERE a = 1 OR a = 2", "0", "1" },
+    { "SELECT x.a FROM t x JOIN t y ON x.a = y.a WHERE y.b IS NOT NULL", "0,1 skip 1 6 -", "1" },
+  };
+  RelationSource *kept = tables.static_source;
+  g_autoptr (BaseType) shown = schema ("a INT, b STRING, c DOUBLE");
+  g_autoptr (BaseType) hidden = schema ("_file STRING");
+  Witness *witness = g_new0 (Witness, 1);
+
+  relation_source_init (&witness->source, &witness_class, "t", shown, hidden, FALSE);
+  witness->asked = g_string_new (NULL);
+  tables.static_source = &witness->source;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (RelationPlan) plan = plan_of (cases[i].sql, &error);
+    g_assert_no_error (error);
+    g_test_message ("%s", cases[i].sql);
+    assert_rows (plan, cases[i].rows);
+    g_assert_cmpstr (witness->asked->str, ==, cases[i].asked);
+  }
+  tables.static_source = kept;
+  relation_source_unref (&witness->source);
+}
+
 static void
 test_errors_carry_position (void)
 {
@@ -450,6 +527,7 @@ main (int argc, char **argv)
   tables.static_source = relation_source_new_text ("t", "VALUES (1, 'x'), (2, 'y'), (3, NULL)", type, FALSE);
   tables.streaming_source = relation_source_new_text ("t", "VALUES (1, 'x'), (2, 'y'), (3, NULL)", type, TRUE);
   g_test_add_func ("/relation/plan/source-is-projected-and-filtered", test_source_is_projected_and_filtered);
+  g_test_add_func ("/relation/plan/sources-are-asked-for-what-is-used", test_sources_are_asked_for_what_is_used);
   g_test_add_func ("/relation/plan/errors-carry-position", test_errors_carry_position);
   g_test_add_func ("/relation/plan/store-assignment", test_store_assignment);
   g_test_add_func ("/relation/plan/expectations-count-and-drop", test_expectations_count_and_drop);
