@@ -124,14 +124,17 @@ relation_civil_add_months (gint64 days, gint64 months)
   return relation_civil_days (year, month, MIN (day, relation_civil_month_length (year, month)));
 }
 
+/* Sign, 19 digits and the end of the text. */
+#define YEAR_BYTES 21
+
 static char *
 append_year (char *p, gint64 year)
 {
   if (year > 9999)
-    return p + sprintf (p, "+%" G_GINT64_FORMAT, year);
+    return p + g_snprintf (p, YEAR_BYTES, "+%" G_GINT64_FORMAT, year);
   if (year < 0)
-    return p + sprintf (p, "-%04" G_GINT64_FORMAT, -year);
-  return p + sprintf (p, "%04" G_GINT64_FORMAT, year);
+    return p + g_snprintf (p, YEAR_BYTES, "-%04" G_GINT64_FORMAT, -year);
+  return p + g_snprintf (p, YEAR_BYTES, "%04" G_GINT64_FORMAT, year);
 }
 
 gsize
@@ -141,7 +144,7 @@ relation_date_text (gint64 days, char out[RELATION_CIVIL_TEXT_SIZE])
   int month, day;
   relation_civil_from_days (days, &year, &month, &day);
   char *p = append_year (out, year);
-  p += sprintf (p, "-%02d-%02d", month, day);
+  p += g_snprintf (p, RELATION_CIVIL_TEXT_SIZE - (gulong) (p - out), "-%02d-%02d", month, day);
   return (gsize) (p - out);
 }
 
@@ -151,9 +154,9 @@ relation_wall_text (gint64 us, char out[RELATION_CIVIL_TEXT_SIZE])
   RelationCivil civil;
   relation_civil_from_us (us, &civil);
   char *p = append_year (out, civil.year);
-  p += sprintf (p, "-%02d-%02d %02d:%02d:%02d", civil.month, civil.day, civil.hour, civil.minute, civil.second);
+  p += g_snprintf (p, RELATION_CIVIL_TEXT_SIZE - (gulong) (p - out), "-%02d-%02d %02d:%02d:%02d", civil.month, civil.day, civil.hour, civil.minute, civil.second);
   if (civil.microsecond != 0) {
-    p += sprintf (p, ".%06d", civil.microsecond);
+    p += g_snprintf (p, RELATION_CIVIL_TEXT_SIZE - (gulong) (p - out), ".%06d", civil.microsecond);
     while (p[-1] == '0')
       p--;
     *p = '\0';

@@ -51,7 +51,7 @@ layout_java (gboolean negative, const char *digits, int exponent, char *out)
     *p++ = '0';
   memcpy (p, digits + 1, n_digits - 1);
   p += n_digits - 1;
-  return (gsize) (p - out) + (gsize) sprintf (p, "E%d", exponent);
+  return (gsize) (p - out) + (gsize) g_snprintf (p, RELATION_NUMBER_TEXT_SIZE - (gulong) (p - out), "E%d", exponent);
 }
 
 /* Splits the text of "%.Ne" into digits and exponent. */
@@ -64,18 +64,18 @@ split_scientific (const char *text, char *digits)
     if (*p >= '0' && *p <= '9')
       *d++ = *p;
   *d = '\0';
-  return atoi (p + 1);
+  return *p == 'e' ? (int) g_ascii_strtoll (p + 1, NULL, 10) : 0;
 }
 
 static gboolean
 special_text (double value, char *out, gsize *size)
 {
   if (isnan (value))
-    *size = (gsize) sprintf (out, "NaN");
+    *size = (gsize) g_snprintf (out, RELATION_NUMBER_TEXT_SIZE, "NaN");
   else if (isinf (value))
-    *size = (gsize) sprintf (out, value < 0 ? "-Infinity" : "Infinity");
+    *size = (gsize) g_snprintf (out, RELATION_NUMBER_TEXT_SIZE, value < 0 ? "-Infinity" : "Infinity");
   else if (value == 0)
-    *size = (gsize) sprintf (out, signbit (value) ? "-0.0" : "0.0");
+    *size = (gsize) g_snprintf (out, RELATION_NUMBER_TEXT_SIZE, signbit (value) ? "-0.0" : "0.0");
   else
     return FALSE;
   return TRUE;
@@ -93,7 +93,7 @@ relation_double_text (double value, char out[RELATION_NUMBER_TEXT_SIZE])
   /* Every double with at most 15 digits reads back from "%.14e"; trailing zeros fall away in the layout. */
   for (int n = magnitude < 2.3e-308 ? 1 : 14; n <= 16; n++) {
     g_snprintf (text, sizeof text, "%.*e", n, magnitude);
-    if (strtod (text, NULL) == magnitude)
+    if (g_ascii_strtod (text, NULL) == magnitude)
       break;
   }
   int exponent = split_scientific (text, digits);

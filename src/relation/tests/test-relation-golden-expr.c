@@ -227,7 +227,7 @@ test_expressions (gconstpointer data)
     return;
   }
   const char *verbosity = g_getenv ("SLUICE_GOLDEN_VERBOSE");
-  int verbose = verbosity != NULL ? atoi (verbosity) : 0;
+  int verbose = verbosity != NULL ? (int) g_ascii_strtoll (verbosity, NULL, 10) : 0;
   const char *only = g_getenv ("SLUICE_GOLDEN_ONLY");
   g_autoptr (GError) error = NULL;
   Bench bench = { .engine = duck_engine_new (NULL, &error) };
