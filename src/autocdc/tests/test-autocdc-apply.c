@@ -1,0 +1,465 @@
+/* Batches that meet the world: other writers, repeats, old tombstones, targets that drifted, sources that change. */
+#include "autocdc.h"
+#include "base-error.h"
+#include "delta-metadata.h"
+#include "delta-scan.h"
+#include "delta-transaction.h"
+#include "relation-kernel.h"
+#include "sql-parse.h"
+#include "store.h"
+#include "write-batch.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define CLOCK_US   G_GINT64_CONSTANT (1767225600000000)
+#define DAY_US     (G_GINT64_CONSTANT (86400) * G_USEC_PER_SEC)
+#define TWO_DAYS_S 172800
+
+static DuckEngine *engine;
+
+typedef struct {
+  StoreContext *stores;
+  Store *store;
+  DeltaTable *table;
+  DuckSession *session;
+  RelationContext context;
+  SqlArena *arena;
+  AutoCdcFlow flow;
+  AutoCdcBatch batch;
+  char *directory;
+} Bench;
+
+static const char *const keys[] = { "id", NULL };
+static const char *const except[] = { "q", "op", NULL };
+
+static Bench *
+bench_new (AutoCdcType type)
+{
+  g_autoptr (GError) error = NULL;
+  Bench *bench = g_new0 (Bench, 1);
+
+  bench->directory = g_dir_make_tmp ("autocdc-XXXXXX", &error);
+  g_assert_no_error (error);
+  bench->stores = store_context_new ();
+  bench->store = store_open (bench->stores, bench->directory, &error);
+  g_assert_no_error (error);
+  bench->table = delta_table_new (bench->store, engine);
+  bench->session = duck_session_new (engine, &error);
+  g_assert_no_error (error);
+  bench->context = (RelationContext){ .now_us = CLOCK_US, .session = bench->session };
+  bench->arena = sql_arena_new ();
+  bench->flow = (AutoCdcFlow){ .name = "f", .target = "t", .keys = keys, .except_columns = except, .type = type };
+  bench->flow.sequence_by = sql_parse_expression (bench->arena, "q", -1, NULL, &error);
+  g_assert_no_error (error);
+  bench->flow.delete_when = sql_parse_expression (bench->arena, "op = 'D'", -1, NULL, &error);
+  g_assert_no_error (error);
+  bench->batch =
+      (AutoCdcBatch){ .run_id = "run", .offsets_digest = "digest", .clock_us = CLOCK_US, .retention_seconds = -1 };
+  return bench;
+}
+
+static void
+remove_tree (const char *path)
+{
+  GDir *dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *child = g_build_filename (path, name, NULL);
+
+    remove_tree (child);
+  }
+  g_clear_pointer (&dir, g_dir_close);
+  g_remove (path);
+}
+
+static void
+bench_free (Bench *bench)
+{
+  delta_table_unref (bench->table);
+  store_unref (bench->store);
+  store_context_unref (bench->stores);
+  duck_session_free (bench->session);
+  sql_arena_unref (bench->arena);
+  remove_tree (bench->directory);
+  g_free (bench->directory);
+  g_free (bench);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Bench, bench_free)
+
+static void
+create_table (Bench *bench, const BaseType *schema)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaMetadata) metadata = delta_metadata_new (schema, NULL, NULL, NULL, NULL, CLOCK_US / 1000);
+  WriteOptions options = { .clock = { CLOCK_US }, .context = &bench->context };
+  g_autoptr (WriteBatch) batch = write_batch_begin (bench->table, NULL, bench->session, &options, &error);
+  WriteCommit commit = { .operation = "CREATE TABLE" };
+  DeltaCommitResult result = { 0 };
+
+  g_assert_no_error (error);
+  write_batch_set_metadata (batch, metadata, &error);
+  g_assert_no_error (error);
+  write_batch_commit (batch, &commit, &result, &error);
+  g_assert_no_error (error);
+  delta_commit_result_clear (&result);
+}
+
+/* Applies events given as `(1, 'a', 5, 'U'), …` with the columns of @schema, a DDL. */
+static gboolean
+apply (Bench *bench, const char *schema, const char *rows, AutoCdcOutcome *outcome, GError **error)
+{
+  g_autofree char *cast = g_strdup_printf ("CAST(NULL AS STRUCT<%s>)", schema);
+  SqlExpr *expr = sql_parse_expression (bench->arena, cast, -1, NULL, error);
+  g_autoptr (BaseType) type = NULL;
+  g_autoptr (RelationSource) source = NULL;
+  g_autoptr (RelationPlan) events = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  g_autoptr (AutoCdcPlan) plan = NULL;
+  g_autofree char *sql = g_strdup_printf ("SELECT * FROM (VALUES %s)", rows);
+  gboolean exists;
+
+  g_assert_nonnull (expr);
+  type = base_type_ref (expr->u.cast.type.base);
+  source = relation_source_new_text ("events", sql, type, TRUE);
+  events = relation_plan_new_source (source);
+  g_assert_true (delta_table_exists (bench->table, &exists, NULL));
+  if (exists)
+    snapshot = delta_table_snapshot (bench->table, NULL, error);
+  if (!(plan = autocdc_plan_new (&bench->flow, events, snapshot, NULL, &bench->context, error)))
+    return FALSE;
+  if (!exists)
+    create_table (bench, autocdc_plan_target_schema (plan));
+  return autocdc_apply (bench->table, plan, &bench->batch, &bench->context, NULL, outcome, error);
+}
+
+#define PLAIN "id BIGINT, v STRING, q BIGINT, op STRING"
+
+static AutoCdcOutcome
+apply_ok (Bench *bench, const char *schema, const char *rows)
+{
+  g_autoptr (GError) error = NULL;
+  AutoCdcOutcome outcome = { 0 };
+
+  apply (bench, schema, rows, &outcome, &error);
+  g_assert_no_error (error);
+  bench->batch.batch_id++;
+  return outcome;
+}
+
+static void
+apply_fails (Bench *bench, const char *schema, const char *rows, const char *condition)
+{
+  g_autoptr (GError) error = NULL;
+  AutoCdcOutcome outcome = { 0 };
+
+  g_assert_false (apply (bench, schema, rows, &outcome, &error));
+  g_assert_cmpstr (base_error_condition (error), ==, condition);
+}
+
+/* The target as text, sorted. */
+static void
+assert_rows (Bench *bench, const char *want)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, &error);
+  guint n = base_type_n_fields (delta_snapshot_schema (snapshot));
+  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
+  DeltaScanRequest request = { 0 };
+  g_autoptr (DeltaScan) scan = NULL;
+  g_autoptr (GString) list = g_string_new (NULL);
+  g_autofree char *sql = NULL, *got = NULL;
+
+  for (guint i = 0; i < n; i++) {
+    static const char *const names[] = { "c0", "c1", "c2", "c3", "c4", "c5" };
+
+    g_array_append_val (columns, ((DeltaScanColumn){ i, names[i] }));
+    g_string_append_printf (list, "%scoalesce(c%u::VARCHAR, '-')", i ? ", " : "", i);
+  }
+  request.columns = (DeltaScanColumn *) (gpointer) columns->data;
+  request.n_columns = n;
+  scan = delta_scan_new (snapshot, &request, NULL, &error);
+  g_assert_no_error (error);
+  sql = g_strdup_printf (
+      "SELECT coalesce(string_agg(r, '; ' ORDER BY r), '') FROM (SELECT concat_ws(',', %s) AS r FROM (%s))", list->str,
+      delta_scan_sql (scan));
+  duck_session_query_string (bench->session, sql, NULL, &got, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (got, ==, want);
+}
+
+/* ---- repeats and progress ---- */
+
+static void
+test_repeat (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  AutoCdcOutcome outcome = apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'U')");
+
+  g_assert_cmpint (outcome.version, ==, 1);
+  bench->batch.batch_id = 0;
+  outcome = apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'U')");
+  g_assert_true (outcome.already_done);
+  g_assert_cmpint (outcome.version, ==, -1);
+  bench->batch.batch_id = 0;
+  bench->batch.offsets_digest = "another";
+  apply_fails (bench, PLAIN, "(1::BIGINT, 'b', 6::BIGINT, 'U')", "FLOW_CHECKPOINT_CORRUPT");
+  assert_rows (bench, "1,a");
+}
+
+static void
+test_nothing (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+  AutoCdcOutcome outcome;
+
+  apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'U')");
+  outcome = apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'U'), (1::BIGINT, 'a', 5::BIGINT, 'U')");
+  g_assert_cmpint (outcome.version, ==, -1);
+  g_assert_cmpint (outcome.n_source_events, ==, 2);
+  outcome = apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 7::BIGINT, 'U')"); /* memory only */
+  g_assert_cmpint (outcome.version, ==, 2);
+  g_assert_cmpint (outcome.n_upserted_rows, ==, 0);
+  g_assert_cmpint (outcome.n_state_rows, ==, 1);
+  assert_rows (bench, "1,a,5,-");
+}
+
+static void
+test_late_events_are_counted (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  AutoCdcOutcome outcome;
+
+  apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'U'), (2::BIGINT, 'x', 5::BIGINT, 'D')");
+  outcome =
+      apply_ok (bench, PLAIN,
+                "(1::BIGINT, 'b', 3::BIGINT, 'U'), (2::BIGINT, 'b', 4::BIGINT, 'U'), (1::BIGINT, 'c', 6::BIGINT, 'U')");
+  g_assert_cmpint (outcome.n_late_events, ==, 2);
+  assert_rows (bench, "1,c");
+}
+
+/* ---- another writer ---- */
+
+typedef struct {
+  Bench *bench;
+  Bench *other; /* its own session over the same table */
+  gboolean done;
+} Race;
+
+static void
+race_hook (const char *operation, const char *key, gpointer data)
+{
+  Race *race = data;
+  g_autoptr (GError) error = NULL;
+  AutoCdcOutcome outcome = { 0 };
+
+  if (race->done || !key || !strstr (key, "_delta_log/00000000000000000002.json") || !strstr (operation, "put"))
+    return;
+  race->done = TRUE;
+  apply (race->other, PLAIN, "(1::BIGINT, 'other', 7::BIGINT, 'U'), (2::BIGINT, 'other', 1::BIGINT, 'U')", &outcome,
+         &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (outcome.version, ==, 2);
+}
+
+static void
+test_another_writer_wins (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1), other = bench_new (AUTOCDC_SCD1);
+  Race race = { bench, other, FALSE };
+  g_autoptr (GError) error = NULL;
+  AutoCdcOutcome outcome;
+
+  apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'U'), (3::BIGINT, 'c', 5::BIGINT, 'U')");
+  delta_table_unref (other->table);
+  store_unref (other->store);
+  other->store = store_open (NULL, bench->directory, &error);
+  g_assert_no_error (error);
+  other->table = delta_table_new (other->store, engine);
+  other->batch.run_id = "other run";
+  store_context_set_hook (bench->stores, race_hook, &race);
+  outcome =
+      apply_ok (bench, PLAIN,
+                "(1::BIGINT, 'b', 6::BIGINT, 'U'), (2::BIGINT, 'b', 2::BIGINT, 'U'), (3::BIGINT, 'x', 9::BIGINT, 'D')");
+  store_context_set_hook (bench->stores, NULL, NULL);
+  g_assert_true (race.done);
+  g_assert_cmpint (outcome.version, ==, 3);
+  assert_rows (bench, "1,other; 2,b");
+}
+
+/* ---- retention ---- */
+
+static void
+test_old_tombstones_go (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  AutoCdcOutcome outcome;
+
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  outcome = apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 5::BIGINT, 'D')");
+  g_assert_cmpint (outcome.n_state_rows, ==, 1);
+  bench->batch.clock_us += DAY_US;
+  outcome = apply_ok (bench, PLAIN, "(1::BIGINT, 'late', 3::BIGINT, 'U'), (2::BIGINT, 'b', 1::BIGINT, 'U')");
+  g_assert_cmpint (outcome.n_tombstones_removed, ==, 0);
+  assert_rows (bench, "2,b");
+  bench->batch.clock_us += 2 * DAY_US;
+  outcome = apply_ok (bench, PLAIN, "(2::BIGINT, 'c', 2::BIGINT, 'U')");
+  g_assert_cmpint (outcome.n_tombstones_removed, ==, 1);
+  g_assert_cmpint (outcome.n_state_rows, ==, 0);
+}
+
+static void
+test_no_retention_in_order (void)
+{
+  for (AutoCdcType type = AUTOCDC_SCD1; type <= AUTOCDC_SCD2; type++) {
+    g_autoptr (Bench) bench = bench_new (type);
+
+    bench->batch.retention_seconds = 0;
+    for (guint i = 1; i <= 20; i++) {
+      g_autofree char *rows =
+          g_strdup_printf ("(1::BIGINT, 'v%u', %u::BIGINT, '%s'), (%u::BIGINT, 'w', %u::BIGINT, 'D')", i / 3, i,
+                           i % 5 == 0 ? "D" : "U", 100 + i, i);
+
+      bench->batch.clock_us += DAY_US;
+      apply_ok (bench, PLAIN, rows);
+    }
+    assert_rows (bench,
+                 type == AUTOCDC_SCD1
+                     ? ""
+                     : "1,v0,1,3; 1,v1,3,5; 1,v2,6,9; 1,v3,11,12; 1,v3,9,10; 1,v4,12,15; 1,v5,16,18; 1,v6,18,20");
+  }
+}
+
+/* ---- drift and evolution ---- */
+
+#define ONE "(1::BIGINT, 'a', 5::BIGINT, 'U')"
+
+static void
+test_drift (void)
+{
+  static const char *const other_keys[] = { "id", "v", NULL }, *const tracked[] = { "v", NULL };
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+
+  apply_ok (bench, PLAIN, ONE);
+  bench->flow.type = AUTOCDC_SCD1;
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_INVALID_STATE.SCD_TYPE_DRIFT");
+  bench->flow.type = AUTOCDC_SCD2;
+  bench->flow.keys = other_keys;
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT");
+  bench->flow.keys = keys;
+  bench->flow.track_except = tracked;
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_INVALID_STATE.TRACK_HISTORY_DRIFT");
+  bench->flow.track_except = NULL;
+  bench->flow.track_history = tracked; /* the same columns by another word */
+  apply_ok (bench, PLAIN, "(1::BIGINT, 'b', 6::BIGINT, 'U')");
+  bench->flow.track_history = NULL;
+  apply_fails (bench, "id INT, v STRING, q BIGINT, op STRING", "(1::INTEGER, 'a', 5::BIGINT, 'U')",
+               "AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT");
+  apply_fails (bench, "id BIGINT, v STRING, q INT, op STRING", "(1::BIGINT, 'a', 5::INTEGER, 'U')",
+               "AUTOCDC_INVALID_STATE.SEQUENCING_TYPE_DRIFT");
+  apply_fails (bench, "id BIGINT, v BOOLEAN, q BIGINT, op STRING", "(1::BIGINT, true, 5::BIGINT, 'U')",
+               "AUTOCDC_INVALID_STATE.COLUMN_TYPE_DRIFT");
+  assert_rows (bench, "1,a,5,6; 1,b,6,-");
+}
+
+static void
+test_columns_come_and_go (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+
+  apply_ok (bench, "id BIGINT, n INT, q BIGINT, op STRING", "(1::BIGINT, 10::INTEGER, 5::BIGINT, 'U')");
+  apply_fails (bench, "id BIGINT, n BIGINT, q BIGINT, op STRING", "(1::BIGINT, 10::BIGINT, 5::BIGINT, 'U')",
+               "UNSUPPORTED_FEATURE");
+  apply_ok (bench, "id BIGINT, n SMALLINT, q BIGINT, op STRING", "(1::BIGINT, 11::SMALLINT, 6::BIGINT, 'U')");
+  assert_rows (bench, "1,11");
+  apply_ok (bench, "id BIGINT, s STRUCT<p: INT>, q BIGINT, op STRING",
+            "(1::BIGINT, {'p': 1::INTEGER}, 7::BIGINT, 'U')");
+  assert_rows (bench, "1,11,{'p': 1}");
+  apply_ok (bench, "id BIGINT, S STRUCT<p: INT, r: STRING>, q BIGINT, op STRING",
+            "(2::BIGINT, {'p': 2::INTEGER, 'r': 'x'}, 7::BIGINT, 'U')");
+  assert_rows (bench, "1,11,{'p': 1, 'r': NULL}; 2,-,{'p': 2, 'r': x}");
+  apply_fails (bench, "id BIGINT, s STRUCT<r: STRING>, q BIGINT, op STRING", "(2::BIGINT, {'r': 'x'}, 8::BIGINT, 'U')",
+               "AUTOCDC_INVALID_STATE.COLUMN_TYPE_DRIFT");
+}
+
+static void
+test_source_names (void)
+{
+  static const char *const zz[] = { "zz", NULL };
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+
+  apply_fails (bench, "id BIGINT, __start_at STRING, q BIGINT, op STRING", ONE,
+               "AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT");
+  apply_fails (bench, "id BIGINT, __AutoCDC_x STRING, q BIGINT, op STRING", ONE,
+               "AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT");
+  apply_fails (bench, "id BIGINT, ID STRING, q BIGINT, op STRING", ONE, "COLUMN_ALREADY_EXISTS");
+  bench->flow.track_history = zz;
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA");
+  bench->flow.track_history = NULL;
+  bench->flow.except_columns = zz;
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA");
+  bench->flow.except_columns = keys;
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA");
+}
+
+static void
+test_plain_table_is_refused (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  g_autoptr (DeltaTransaction) transaction = NULL;
+  BaseClock clock = { CLOCK_US };
+  DeltaCommitResult result = { 0 };
+
+  apply_ok (bench, PLAIN, ONE);
+  snapshot = delta_table_snapshot (bench->table, NULL, &error);
+  transaction = delta_transaction_new (bench->table, snapshot, &clock);
+  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, NULL);
+  delta_transaction_commit (transaction, NULL, &result, &error);
+  g_assert_no_error (error);
+  delta_commit_result_clear (&result);
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_INVALID_STATE.AUXILIARY_TABLE_PROPERTY_MISSING");
+}
+
+static void
+test_bad_events_write_nothing (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+
+  apply_ok (bench, PLAIN, ONE);
+  apply_fails (bench, PLAIN, "(1::BIGINT, 'b', 6::BIGINT, 'U'), (NULL, 'b', 6::BIGINT, 'U')",
+               "AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY");
+  apply_fails (bench, PLAIN, "(1::BIGINT, 'b', 6::BIGINT, 'U'), (1::BIGINT, 'b', NULL, 'D')",
+               "AUTOCDC_MICROBATCH_VALIDATION.NULL_SEQUENCE");
+  assert_rows (bench, "1,a");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  DuckEngineOptions options = { .n_threads = 1 };
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  engine = duck_engine_new (&options, &error);
+  g_assert_no_error (error);
+  relation_kernels_register (engine, &error);
+  g_assert_no_error (error);
+  g_test_add_func ("/autocdc/apply/repeat", test_repeat);
+  g_test_add_func ("/autocdc/apply/nothing", test_nothing);
+  g_test_add_func ("/autocdc/apply/late-events-are-counted", test_late_events_are_counted);
+  g_test_add_func ("/autocdc/apply/another-writer-wins", test_another_writer_wins);
+  g_test_add_func ("/autocdc/apply/old-tombstones-go", test_old_tombstones_go);
+  g_test_add_func ("/autocdc/apply/no-retention-in-order", test_no_retention_in_order);
+  g_test_add_func ("/autocdc/apply/drift", test_drift);
+  g_test_add_func ("/autocdc/apply/columns-come-and-go", test_columns_come_and_go);
+  g_test_add_func ("/autocdc/apply/source-names", test_source_names);
+  g_test_add_func ("/autocdc/apply/plain-table-is-refused", test_plain_table_is_refused);
+  g_test_add_func ("/autocdc/apply/bad-events-write-nothing", test_bad_events_write_nothing);
+  status = g_test_run ();
+  duck_engine_unref (engine);
+  return status;
+}
