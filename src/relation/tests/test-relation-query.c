@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Raise it when more pass; a fall is a regression. */
-#define LEAST_EQUAL 365
+#define LEAST_EQUAL 388
 
 static gboolean
 matches (const json_t *question, const GoldenAnswer *answer, const char **why)
