@@ -179,7 +179,7 @@ cli_init_run (const CliContext *context G_GNUC_UNUSED, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (GOptionContext) parser = g_option_context_new (NULL);
   const GOptionEntry entries[] = {
-    { "name", 'n', 0, G_OPTION_ARG_STRING, &name, "the pipeline's name, and the new directory", "NAME" },
+    { "name", 'n', 0, G_OPTION_ARG_FILENAME, &name, "the pipeline's name, and the new directory", "NAME" },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
 

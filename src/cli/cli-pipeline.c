@@ -21,7 +21,7 @@ cli_pipeline_options_add (CliPipelineOptions *options, GOptionContext *context)
       "the spec file (default: spark-pipeline.yml here or in the nearest directory above)", "FILE" },
     { "warehouse", 'w', 0, G_OPTION_ARG_FILENAME, &options->warehouse, "where the tables are (SLUICE_WAREHOUSE)",
       "DIR" },
-    { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->set, "a configuration value over the spec's; repeatable",
+    { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->set, "a configuration value over the spec's; repeatable",
       "KEY=VALUE" },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
@@ -34,6 +34,8 @@ apply_sets (BaseSettings *settings, char **sets, GError **error)
 {
   for (guint i = 0; sets != NULL && sets[i] != NULL; i++) {
     const char *equals = strchr (sets[i], '=');
+    if (!g_utf8_validate (sets[i], -1, NULL))
+      return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "--set is not UTF-8");
     if (equals == NULL || equals == sets[i])
       return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "--set takes key=value, not '%s'", sets[i]);
     g_autofree char *key = g_strndup (sets[i], (gsize) (equals - sets[i]));

@@ -162,7 +162,7 @@ class Graph(unittest.TestCase):
                 result = p.run()
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(f"[{condition}]", result.stderr)
-                self.assertIn("pipeline.sql", result.stderr)
+                self.assertRegex(result.stderr, r"pipeline\.sql:\d+|spark-pipeline\.yml")
                 self.assertEqual([d for d in ("m", "t", "s") if (p.root / "warehouse" / d).exists()], [])
 
     def test_all_problems_are_reported_together(self):

@@ -30,8 +30,8 @@ static gboolean
 parse_options (int argc, char **argv, UpdateOptions *options, GError **error)
 {
   const GOptionEntry entries[] = {
-    { "refresh", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->refresh, "only these datasets", "A,B" },
-    { "full-refresh", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->full_refresh,
+    { "refresh", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->refresh, "only these datasets", "A,B" },
+    { "full-refresh", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->full_refresh,
       "empty these datasets and their progress, then refresh them", "A,B" },
     { "full-refresh-all", 0, 0, G_OPTION_ARG_NONE, &options->full_refresh_all, "the same for every dataset", NULL },
     { "refresh-failed", 0, 0, G_OPTION_ARG_NONE, &options->refresh_failed,
@@ -61,6 +61,8 @@ read_names (const char *option, char **values, char ***names, GError **error)
     return TRUE;
   for (guint i = 0; values[i] != NULL; i++) {
     g_auto (GStrv) parts = g_strsplit (values[i], ",", -1);
+    if (!g_utf8_validate (values[i], -1, NULL))
+      return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "%s is not UTF-8", option);
     for (guint k = 0; parts[k] != NULL; k++) {
       if (*g_strstrip (parts[k]) == '\0')
         return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "%s takes names separated by commas, not '%s'",
