@@ -3,7 +3,7 @@
 
 #include <base-error.h>
 #include <errno.h>
-#include <pipeline-spec.h>
+#include <pipeline-update.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,6 +134,7 @@ warehouse_of_spec (GError **error)
   g_autoptr (GError) not_found = NULL;
   g_autofree char *path = pipeline_spec_find (NULL, here, &not_found);
   g_autoptr (PipelineSpec) spec = NULL;
+  g_autoptr (BaseSettings) settings = NULL;
 
   if (path == NULL && g_error_matches (not_found, SLUICE_ERROR, SLUICE_ERROR_PIPELINE_SPEC_FILE_NOT_FOUND))
     return NULL;
@@ -141,17 +142,9 @@ warehouse_of_spec (GError **error)
     g_propagate_error (error, g_steal_pointer (&not_found));
     return NULL;
   }
-  if ((spec = pipeline_spec_load (path, error)) == NULL)
+  if ((spec = pipeline_spec_load (path, error)) == NULL || (settings = pipeline_spec_settings (spec, error)) == NULL)
     return NULL;
-  for (guint i = 0; i + 1 < spec->configuration->len; i += 2) {
-    const char *value = g_ptr_array_index (spec->configuration, i + 1);
-    if (strcmp (g_ptr_array_index (spec->configuration, i), "spark.sql.warehouse.dir") != 0)
-      continue;
-    if (g_path_is_absolute (value) || strchr (value, ':') != NULL)
-      return g_strdup (value);
-    return g_build_filename (spec->directory, value, NULL);
-  }
-  return g_build_filename (spec->directory, "warehouse", NULL);
+  return pipeline_spec_warehouse (spec, settings);
 }
 
 char *
