@@ -26,10 +26,6 @@ bind_named_struct (RelationCall *call, GError **error)
     if (name->is_null)
       return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_NULL,
                                   "a field's name must not be NULL");
-    for (guint k = 0; k < i; k += 2)
-      if (base_text_equal_ignore_case (relation_call_constant (call, k, error)->text, name->text))
-        return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                                    "two fields of one name in a struct are not supported: `%s`", name->text);
     base_struct_builder_add (builder, name->text, call->args[i + 1]->type, call->args[i + 1]->nullable, NULL);
   }
   relation_call_set_type (call, base_struct_builder_end (g_steal_pointer (&builder)));
@@ -39,6 +35,13 @@ bind_named_struct (RelationCall *call, GError **error)
 static gboolean
 lower_named_struct (RelationPrinter *printer, const RelationExpr *call, GString *out, GError **error)
 {
+  /* DuckDB's structs have names that differ in more than case. */
+  for (guint i = 0; i < base_type_n_fields (call->type); i++)
+    for (guint k = 0; k < i; k++)
+      if (base_text_equal_ignore_case (base_type_field (call->type, i)->name, base_type_field (call->type, k)->name))
+        return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                               "two fields of one name in a struct are not supported: `%s`",
+                               base_type_field (call->type, i)->name);
   g_string_append_c (out, '{');
   for (guint i = 0; i < call->n_args; i += 2) {
     g_string_append (out, i > 0 ? ", " : "");

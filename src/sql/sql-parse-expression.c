@@ -983,9 +983,6 @@ parse_word (SqlParser *parser)
   case SQL_WORD_CURRENT_TIMESTAMP:
   case SQL_WORD_CURRENT_TIME:
   case SQL_WORD_CURRENT_USER:
-  case SQL_WORD_CURRENT_DATABASE:
-  case SQL_WORD_CURRENT_SCHEMA:
-  case SQL_WORD_CURRENT_CATALOG:
     return part ? parse_name (parser) : parse_bare_call (parser);
   case SQL_WORD_FROM:
   case SQL_WORD_WHERE:
