@@ -121,6 +121,18 @@ bind_format_number (RelationCall *call, GError **error)
   return TRUE;
 }
 
+static gboolean
+bind_parse_url (RelationCall *call, G_GNUC_UNUSED GError **error)
+{
+  gboolean try_it = call->name[0] == 't';
+  if (call->n_args == 3) /* a NULL key gives NULL, as a key that is not there */
+    call->data = try_it ? "(CASE WHEN $3 IS NULL THEN NULL ELSE sluice_parse_url($1, $2, $3, true) END)"
+                        : "(CASE WHEN $3 IS NULL THEN NULL ELSE sluice_parse_url($1, $2, $3, false) END)";
+  else
+    call->data = try_it ? "sluice_parse_url($1, $2, NULL, true)" : "sluice_parse_url($1, $2, NULL, false)";
+  return TRUE;
+}
+
 const RelationFunction *
 relation_function_rows_text (void)
 {
@@ -214,6 +226,20 @@ relation_function_rows_text (void)
       .lower = "sluice_url_decode($1, true)",
       .flags = NULLABLE,
       .doc = "as url_decode, NULL when it is none" },
+    { .names = "parse_url",
+      .args = "string string string?",
+      .result = "string",
+      .flags = NULLABLE,
+      .doc = "a part of a URL: HOST, PATH, QUERY, REF, PROTOCOL, FILE, AUTHORITY or USERINFO",
+      .bind = bind_parse_url,
+      .lower_call = relation_lower_data },
+    { .names = "try_parse_url",
+      .args = "string string string?",
+      .result = "string",
+      .flags = NULLABLE,
+      .doc = "as parse_url, NULL when it is no URL",
+      .bind = bind_parse_url,
+      .lower_call = relation_lower_data },
     { .names = "encode",
       .args = "string string",
       .result = "binary",

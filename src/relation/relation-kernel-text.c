@@ -205,6 +205,169 @@ url_decode_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
+typedef struct {
+  const char *p;
+  gsize size;
+} Part;
+
+typedef struct {
+  Part scheme, authority, user, host, path, query, fragment;
+  gboolean has_authority, has_user, has_host, has_query, has_fragment, has_scheme, opaque;
+} Url;
+
+/* What java.net.URI takes: no blanks, controls or brackets, whole % escapes. */
+static gboolean
+has_url_characters (const char *text, gsize size)
+{
+  for (gsize i = 0; i < size; i++) {
+    guchar c = (guchar) text[i];
+    if (c <= 0x20 || c == 0x7f || strchr ("<>\"{}|\\^`", c) != NULL)
+      return FALSE;
+    if (c == '%' && (i + 2 >= size || !g_ascii_isxdigit (text[i + 1]) || !g_ascii_isxdigit (text[i + 2])))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+split_authority (Url *url)
+{
+  const char *p = url->authority.p, *end = p + url->authority.size;
+  const char *at = memrchr (p, '@', url->authority.size);
+  if (at != NULL) {
+    url->has_user = TRUE;
+    url->user = (Part){ p, (gsize) (at - p) };
+    p = at + 1;
+  }
+  const char *colon = p < end && *p != '[' ? memchr (p, ':', (gsize) (end - p)) : NULL;
+  const char *host_end = colon != NULL ? colon : end;
+  gboolean valid = host_end > p;
+  for (const char *c = p; c < host_end; c++)
+    valid &= g_ascii_isalnum (*c) || strchr (".-[]:", *c) != NULL;
+  for (const char *c = host_end + 1; colon != NULL && c < end; c++)
+    valid &= g_ascii_isdigit (*c);
+  url->has_host = valid;
+  url->host = (Part){ p, (gsize) (host_end - p) };
+  url->has_user &= valid;
+}
+
+static gboolean
+split_url (const char *text, gsize size, Url *url)
+{
+  *url = (Url){ 0 };
+  if (!has_url_characters (text, size))
+    return FALSE;
+  const char *p = text, *end = text + size;
+  const char *hash = memchr (p, '#', size);
+  if (hash != NULL) {
+    url->has_fragment = TRUE;
+    url->fragment = (Part){ hash + 1, (gsize) (end - hash - 1) };
+    end = hash;
+  }
+  const char *c = p;
+  while (c < end && (g_ascii_isalnum (*c) || strchr ("+-.", *c) != NULL))
+    c++;
+  if (c < end && *c == ':' && c > p && g_ascii_isalpha (*p)) {
+    url->has_scheme = TRUE;
+    url->scheme = (Part){ p, (gsize) (c - p) };
+    p = c + 1;
+    url->opaque = p < end && *p != '/';
+    if (p == end)
+      return FALSE;
+  }
+  const char *mark = url->opaque ? NULL : memchr (p, '?', (gsize) (end - p));
+  if (mark != NULL) {
+    url->has_query = TRUE;
+    url->query = (Part){ mark + 1, (gsize) (end - mark - 1) };
+    end = mark;
+  }
+  if (end - p >= 2 && p[0] == '/' && p[1] == '/') {
+    p += 2;
+    const char *slash = memchr (p, '/', (gsize) (end - p));
+    const char *to = slash != NULL ? slash : end;
+    url->has_authority = to > p;
+    url->authority = (Part){ p, (gsize) (to - p) };
+    if (url->has_authority)
+      split_authority (url);
+    p = to;
+  }
+  url->path = (Part){ p, (gsize) (end - p) };
+  return TRUE;
+}
+
+/* `name=value` of a query. */
+static gboolean
+query_value (const Part *query, const char *key, gsize size, Part *value)
+{
+  const char *p = query->p, *end = p + query->size;
+  while (p <= end) {
+    const char *amp = memchr (p, '&', (gsize) (end - p));
+    const char *to = amp != NULL ? amp : end;
+    if ((gsize) (to - p) > size && memcmp (p, key, size) == 0 && p[size] == '=') {
+      *value = (Part){ p + size + 1, (gsize) (to - p) - size - 1 };
+      return TRUE;
+    }
+    if (amp == NULL)
+      return FALSE;
+    p = amp + 1;
+  }
+  return FALSE;
+}
+
+/* (url, part, key or NULL, try?) */
+static gboolean
+parse_url_run (const DuckKernelCall *call, GError **error)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    gboolean has_key = !duck_vector_is_null (&call->args[2], row);
+    if (duck_vector_is_null (&call->args[0], row) || duck_vector_is_null (&call->args[1], row)) {
+      duck_vector_set_null (call->result, row);
+      continue;
+    }
+    gsize size, n, key_size = 0;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    const char *part = duck_vector_string (&call->args[1], row, &n);
+    const char *key = has_key ? duck_vector_string (&call->args[2], row, &key_size) : NULL;
+    Url url;
+    if (!split_url (text, size, &url)) {
+      if (!duck_vector_bool (&call->args[3], row))
+        return base_error_set (error, SLUICE_ERROR_INVALID_URL, "'%.*s' is not a URL; try_parse_url gives NULL instead",
+                               (int) MIN (size, 200), text);
+      duck_vector_set_null (call->result, row);
+      continue;
+    }
+    g_autofree char *name = g_strndup (part, n);
+    gboolean found = FALSE;
+    Part value = { "", 0 };
+    Part file = url.path;
+    if (url.has_query)
+      file.size = (gsize) (url.query.p + url.query.size - url.path.p);
+    if (strcmp (name, "HOST") == 0)
+      found = url.has_host, value = url.host;
+    else if (strcmp (name, "PATH") == 0)
+      found = !url.opaque, value = url.path;
+    else if (strcmp (name, "QUERY") == 0)
+      found = url.has_query, value = url.query;
+    else if (strcmp (name, "REF") == 0)
+      found = url.has_fragment, value = url.fragment;
+    else if (strcmp (name, "PROTOCOL") == 0)
+      found = url.has_scheme, value = url.scheme;
+    else if (strcmp (name, "FILE") == 0)
+      found = !url.opaque, value = file;
+    else if (strcmp (name, "AUTHORITY") == 0)
+      found = url.has_authority, value = url.authority;
+    else if (strcmp (name, "USERINFO") == 0)
+      found = url.has_user, value = url.user;
+    if (has_key)
+      found = found && strcmp (name, "QUERY") == 0 && query_value (&url.query, key, key_size, &value);
+    if (found)
+      duck_vector_set_string (call->result, row, value.p, value.size);
+    else
+      duck_vector_set_null (call->result, row);
+  }
+  return TRUE;
+}
+
 /* ---- character sets ---- */
 
 typedef enum {
@@ -467,6 +630,11 @@ relation_kernel_rows_text (guint *n)
     { .name = "sluice_unhex", .args = { "VARCHAR", "BOOLEAN" }, .result = "BLOB", .run = unhex_run },
     { .name = "sluice_url_encode", .args = { "VARCHAR" }, .result = "VARCHAR", .run = url_encode_run },
     { .name = "sluice_url_decode", .args = { "VARCHAR", "BOOLEAN" }, .result = "VARCHAR", .run = url_decode_run },
+    { .name = "sluice_parse_url",
+      .args = { "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN" },
+      .result = "VARCHAR",
+      .flags = DUCK_KERNEL_NULLS,
+      .run = parse_url_run },
     { .name = "sluice_encode", .args = { "VARCHAR", "VARCHAR" }, .result = "BLOB", .run = encode_run },
     { .name = "sluice_decode", .args = { "BLOB", "VARCHAR" }, .result = "VARCHAR", .run = decode_run },
     { .name = "sluice_conv", .args = { "VARCHAR", "INTEGER", "INTEGER" }, .result = "VARCHAR", .run = conv_run },
