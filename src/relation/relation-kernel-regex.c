@@ -472,6 +472,59 @@ split_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
+/* (text, expression between entries, expression between key and value) */
+static gboolean
+str_to_map_run (const DuckKernelCall *call, GError **error)
+{
+  g_auto (Matcher) entries = { .call = call };
+  g_autoptr (GString) inner_text = g_string_new (NULL);
+  g_auto (Matcher) inner = { .call = call };
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size, entry_size, n;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    duck_vector_string (&call->args[1], row, &entry_size);
+    const char *between = duck_vector_string (&call->args[2], row, &n);
+    if (!matcher_row (&entries, row, error))
+      return FALSE;
+    if (inner.own == NULL || inner_text->len != n || memcmp (inner_text->str, between, n) != 0) {
+      matcher_clear (&inner);
+      inner = (Matcher){ .call = call, .own = relation_regex_new (between, n, error) };
+      if (inner.own == NULL)
+        return FALSE;
+      inner.regex = inner.own;
+      inner.data = pcre2_match_data_create_from_pattern (inner.regex->code, NULL);
+      g_string_truncate (inner_text, 0);
+      g_string_append_len (inner_text, between, (gssize) n);
+    }
+    g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
+    g_autoptr (GHashTable) seen =
+        g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref, NULL);
+    if (!split (&entries, text, size, -1, entry_size == 0, spans, error))
+      return FALSE;
+    guint64 start = duck_vector_set_list (call->result, row, spans->len);
+    for (guint i = 0; i < spans->len; i++) {
+      Span entry = g_array_index (spans, Span, i);
+      g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Span));
+      if (!split (&inner, text + entry.from, entry.to - entry.from, 2, n == 0, parts, error))
+        return FALSE;
+      Span key = g_array_index (parts, Span, 0);
+      if (!g_hash_table_add (seen, g_bytes_new (text + entry.from + key.from, key.to - key.from)))
+        return base_error_set (error, SLUICE_ERROR_DUPLICATED_MAP_KEY, "a key occurs twice in a map");
+      duck_vector_set_string (&call->result->children[0], start + i, text + entry.from + key.from, key.to - key.from);
+      if (parts->len < 2)
+        duck_vector_set_null (&call->result->children[1], start + i);
+      else {
+        Span value = g_array_index (parts, Span, 1);
+        duck_vector_set_string (&call->result->children[1], start + i, text + entry.from + value.from,
+                                value.to - value.from);
+      }
+    }
+  }
+  return TRUE;
+}
+
 #define REGEX .bind = regex_bind, .free_bind_data = regex_bind_free
 
 const DuckKernel *
@@ -497,6 +550,11 @@ relation_kernel_rows_regex (guint *n)
       .args = { "VARCHAR", "VARCHAR", "VARCHAR", "INTEGER" },
       .result = "VARCHAR",
       .run = replace_run,
+      REGEX },
+    { .name = "sluice_str_to_map",
+      .args = { "VARCHAR", "VARCHAR", "VARCHAR" },
+      .result = "MAP(VARCHAR, VARCHAR)",
+      .run = str_to_map_run,
       REGEX },
     { .name = "sluice_split",
       .args = { "VARCHAR", "VARCHAR", "INTEGER" },
