@@ -443,7 +443,8 @@ relation_function_rows_string (void)
     { .names = "jaro_winkler_similarity",
       .args = "string string",
       .result = "double",
-      .lower = "(CASE WHEN $1 = '' AND $2 = '' THEN 1.0::DOUBLE ELSE jaro_winkler_similarity($1, $2) END)",
+      .lower = "(CASE WHEN $1 = '' AND $2 = '' THEN 1.0::DOUBLE ELSE jaro_winkler_similarity(sluice_ascii_only($1), "
+               "sluice_ascii_only($2)) END)",
       .doc = "similarity from 0 to 1" },
     { .names = "mask",
       .args = "str:string upperChar:string='X' lowerChar:string='x' digitChar:string='n' otherChar:string=null",

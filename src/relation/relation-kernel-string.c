@@ -759,6 +759,23 @@ try_utf8_run (const DuckKernelCall *call, GError **error)
   return run_utf8 (call, UTF8_TRY, error);
 }
 
+/* The text itself, as long as bytes are characters: guards functions of DuckDB that count bytes. */
+static gboolean
+ascii_only_run (const DuckKernelCall *call, GError **error)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    if (duck_kernel_skip (call, row))
+      continue;
+    gsize size;
+    const char *text = duck_vector_string (&call->args[0], row, &size);
+    if (!is_ascii (text, size))
+      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                             "this function of text beyond ASCII is not supported");
+    duck_vector_set_string (call->result, row, text, size);
+  }
+  return TRUE;
+}
+
 /* ---- errors on purpose ---- */
 
 static gboolean
@@ -804,6 +821,7 @@ relation_kernel_rows_string (guint *n)
     TEXT ("sluice_reverse", reverse_run),
     TEXT ("sluice_soundex", soundex_run),
     TEXT ("sluice_quote", quote_run),
+    TEXT ("sluice_ascii_only", ascii_only_run),
     { .name = "sluice_substring",
       .args = { "VARCHAR", "INTEGER", "INTEGER" },
       .result = "VARCHAR",
