@@ -58,7 +58,7 @@ bind_sum_number (RelationCall *call, GError **error)
   if (kind == BASE_TYPE_DECIMAL) {
     relation_call_set_type (call, base_type_decimal (MIN (base_type_precision (call->args[0]->type) + 10, 38),
                                                      base_type_scale (call->args[0]->type)));
-    call->data = try_it ? "TRY_CAST({sum|$1} AS $t)" : "$k{sluice_sum_decimal}({sum|$1})";
+    call->data = try_it ? "$k{sluice_sum_decimal}({sum|$1}, true)" : "$k{sluice_sum_decimal}({sum|$1}, false)";
   } else if (base_type_is_integral (call->args[0]->type)) {
     relation_call_set_kind (call, BASE_TYPE_LONG);
     call->data = try_it ? "TRY_CAST({sum|$1} AS BIGINT)" : "sluice_sum_long({sum|$1})";

@@ -219,7 +219,7 @@ sum_long_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
-/* A sum as wide as DuckDB makes it, checked against the precision of the result. */
+/* (sum, try?): a sum as wide as DuckDB makes it, checked against the precision of the result. */
 static gboolean
 sum_decimal_run (const DuckKernelCall *call, GError **error)
 {
@@ -227,6 +227,10 @@ sum_decimal_run (const DuckKernelCall *call, GError **error)
     if (duck_kernel_skip (call, row))
       continue;
     RelationInt128 sum = duck_vector_int128 (&call->args[0], row);
+    if (!relation_decimal_fits (sum, call->result->width) && duck_vector_bool (&call->args[1], row)) {
+      duck_vector_set_null (call->result, row);
+      continue;
+    }
     if (!relation_decimal_fits (sum, call->result->width))
       return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW,
                              "a sum does not fit its type; try_sum gives NULL instead");
@@ -554,7 +558,7 @@ relation_kernel_rows_math (guint *n)
     { .name = "sluice_negate", .args = { "ANY" }, .run = negate_run },
     { .name = "sluice_abs", .args = { "ANY" }, .run = abs_run },
     { .name = "sluice_int_divide", .args = { "BIGINT", "BIGINT" }, .result = "BIGINT", .run = int_divide_run },
-    { .name = "sluice_sum_decimal", .args = { "ANY" }, .run = sum_decimal_run },
+    { .name = "sluice_sum_decimal", .args = { "ANY", "BOOLEAN" }, .run = sum_decimal_run },
     { .name = "sluice_sum_long", .args = { "HUGEINT" }, .result = "BIGINT", .run = sum_long_run },
     { .name = "sluice_divide", .args = { "DOUBLE", "DOUBLE" }, .result = "DOUBLE", .run = divide_run },
     { .name = "sluice_bit_count", .args = { "BIGINT" }, .result = "INTEGER", .run = bit_count_run },
