@@ -174,7 +174,19 @@ bind_percentile (RelationCall *call, GError **error)
     call->args = args;
     call->n_args = 2;
     call->n_order = 0;
-    if (descending)
+    if (descending && !disc) {
+      const RelationLiteral *p = relation_call_constant (call, 1, error);
+      if (p == NULL)
+        return FALSE;
+      g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_DOUBLE);
+      RelationExpr *fraction[2] = { relation_expr_new_int (call->binder, 1),
+                                    relation_expr_new_cast (
+                                        call->binder, call->args[1],
+                                        relation_binder_keep_type (call->binder, base_type_ref (number))) };
+      call->args[1] = relation_expr_new_call (call->binder, "-", fraction, 2, error);
+      if (call->args[1] == NULL)
+        return FALSE;
+    } else if (descending)
       return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                                   "`%s` in descending order is not supported", call->name);
   }
@@ -214,6 +226,15 @@ bind_list_type (RelationCall *call, G_GNUC_UNUSED GError **error)
 {
   relation_call_set_type (call, base_type_array (call->args[0]->type, FALSE));
   return TRUE;
+}
+
+static gboolean
+bind_set_type (RelationCall *call, GError **error)
+{
+  if (!base_type_is_orderable (call->args[0]->type))
+    return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_UNSUPPORTED_INPUT_TYPE,
+                                "`collect_set` does not take maps and variants");
+  return bind_list_type (call, error);
 }
 
 static gboolean
@@ -350,7 +371,7 @@ relation_function_rows_aggregate (void)
       .lower = "list_distinct(coalesce({list|$1}, []))",
       .flags = AGGREGATE | DISTINCT | NEVER,
       .doc = "array of the different values that are not NULL",
-      .bind = bind_list_type },
+      .bind = bind_set_type },
     { .names = "approx_count_distinct",
       .args = "any double?",
       .result = "long",
