@@ -430,6 +430,21 @@ relation_function_rows_aggregate (void)
       .lower = "CAST({regr_count|$1, $2} AS BIGINT)",
       .flags = AGGREGATE | NEVER,
       .doc = "number of pairs that are not NULL" },
+    { .names = "kurtosis",
+      .args = "double",
+      .result = "double",
+      .lower = "nullif({kurtosis_pop|$1}, 'NaN'::DOUBLE)",
+      .flags = AGGREGATE | DISTINCT,
+      .doc = "excess kurtosis of a population" },
+    { .names = "skewness",
+      .args = "double",
+      .result = "double",
+      /* DuckDB's is that of a sample and wants three values. */
+      .lower = "(CASE WHEN {count|$1} = 2 THEN CASE WHEN {max|$1} > {min|$1} THEN 0.0::DOUBLE END ELSE "
+               "nullif({skewness|$1}, 'NaN'::DOUBLE) * ({count|$1} - 2) / sqrt({count|$1} * ({count|$1} - "
+               "1.0::DOUBLE)) END)",
+      .flags = AGGREGATE | DISTINCT,
+      .doc = "skewness of a population" },
     { .names = "median",
       .args = "double",
       .result = "double",
