@@ -86,13 +86,19 @@ run_command (const CliCommand *command, int argc, char **argv)
   g_autoptr (SessionEnvironment) environment = session_environment_new (&error);
   g_autofree char *name = g_strconcat ("sluice ", command->name, NULL);
   CliContext context = { environment, cancel };
+  gint64 n_operations;
+  int code;
 
   if (environment == NULL)
     return cli_print_error (error);
   if (!command->owns_signals)
     start_watching_signals (cancel);
   argv[0] = name;
-  return command->run (&context, argc, argv);
+  code = command->run (&context, argc, argv);
+  n_operations = session_environment_n_operations (environment);
+  if (n_operations >= 0)
+    fprintf (stderr, "storage operations: %" G_GINT64_FORMAT "\n", n_operations);
+  return code;
 }
 
 int

@@ -3,7 +3,6 @@
 
 #include <base-error.h>
 #include <base-text.h>
-#include <stdio.h>
 #include <store-context.h>
 #include <string.h>
 
@@ -31,13 +30,19 @@ session_environment_new (GError **error)
   return g_steal_pointer (&environment);
 }
 
+gint64
+session_environment_n_operations (const SessionEnvironment *environment)
+{
+  if (environment->stores == NULL || g_getenv ("SLUICE_FAULT_COUNT") == NULL)
+    return -1;
+  return (gint64) store_context_n_operations (environment->stores);
+}
+
 void
 session_environment_free (SessionEnvironment *environment)
 {
   if (environment == NULL)
     return;
-  if (environment->stores != NULL && g_getenv ("SLUICE_FAULT_COUNT") != NULL)
-    fprintf (stderr, "storage operations: %" G_GUINT64_FORMAT "\n", store_context_n_operations (environment->stores));
   store_context_unref (environment->stores);
   g_free (environment->warehouse);
   g_free (environment->user);

@@ -37,8 +37,9 @@ typedef struct {
 } SessionEnvironment;
 /* Errors: INVALID_OPTION for a value that cannot be read. Returns: (transfer full). */
 SessionEnvironment *session_environment_new (GError **error);
-/* Prints the number of storage operations on stderr when SLUICE_FAULT_COUNT is set. Accepts NULL. */
-void session_environment_free (SessionEnvironment *environment);
+/* Storage operations so far, for the tests that make each one fail; -1 when SLUICE_FAULT_COUNT did not ask for them. */
+gint64 session_environment_n_operations (const SessionEnvironment *environment);
+void session_environment_free (SessionEnvironment *environment); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SessionEnvironment, session_environment_free)
 
 /* ---- Warehouses ---- */
