@@ -294,7 +294,9 @@ base_error_format (const GError *error)
     append_position (text, priv);
   if (priv->hint != NULL)
     g_string_append_printf (text, "\n  hint: %s", priv->hint);
-  for (guint i = 0; i + 1 < priv->contexts->len; i++)
-    g_string_append_printf (text, "\n  while %s", (char *) g_ptr_array_index (priv->contexts, i));
+  for (guint i = 0; i + 1 < priv->contexts->len; i++) {
+    const char *context = g_ptr_array_index (priv->contexts, i);
+    g_string_append_printf (text, "\n  %s%s", g_str_has_prefix (context, "while ") ? "" : "while ", context);
+  }
   return g_string_free (text, FALSE);
 }

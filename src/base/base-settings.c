@@ -202,6 +202,21 @@ value_fits (BaseSettingType type, const char *value)
   return FALSE;
 }
 
+/* Settings of Spark that would change answers, and that have one value here. */
+static gboolean
+is_supported (const char *key, const char *value)
+{
+  static const char *const fixed[] = { "spark.sql.ansi.enabled", "spark.sql.caseSensitive" };
+  gboolean given;
+  gboolean only;
+
+  for (guint i = 0; i < G_N_ELEMENTS (fixed); i++)
+    if (strcmp (key, fixed[i]) == 0)
+      return base_settings_parse_bool (value, &given) &&
+             base_settings_parse_bool (base_settings_row (key)->fallback, &only) && given == only;
+  return TRUE;
+}
+
 gboolean
 base_settings_set (BaseSettings *settings, const char *key, const char *value, GError **error)
 {
@@ -217,6 +232,9 @@ base_settings_set (BaseSettings *settings, const char *key, const char *value, G
     return base_error_set (error, SLUICE_ERROR_INVALID_CONF_VALUE,
                            "The value '%s' of the setting \"%s\" is invalid: it takes %s", value, key,
                            type_names[row->type]);
+  if (row != NULL && !is_supported (key, value))
+    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                           "The setting \"%s\" cannot be '%s': this engine has only '%s'", key, value, row->fallback);
   g_hash_table_insert (settings->values, g_strdup (key), g_strdup (value));
   return TRUE;
 }

@@ -42,6 +42,7 @@ typedef struct {
   GString *rescued;
   const char *unknown; /* first unknown field's name, for the error */
   gsize unknown_size;
+  const FilesJsonSpan *path; /* of the record's file */
 } Work;
 
 typedef struct {
@@ -526,9 +527,14 @@ put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guin
   gsize size = (gsize) (record->end - record->at);
   guint n_plain = converter->root.n_children;
 
-  if (converter->mode & FILES_JSON_FAIL_MALFORMED)
-    return base_error_set (error, SLUICE_ERROR_MALFORMED_RECORD_IN_PARSING_WITHOUT_SUGGESTION,
-                           "Malformed records are detected in record parsing: %.*s", (int) MIN (size, 200), record->at);
+  if (converter->mode & FILES_JSON_FAIL_MALFORMED) {
+    g_autofree char *shown = g_utf8_make_valid (record->at, (gssize) MIN (size, 200));
+
+    base_error_set (error, SLUICE_ERROR_MALFORMED_RECORD_IN_PARSING_WITHOUT_SUGGESTION,
+                    "Malformed records are detected in record parsing: %s", shown);
+    base_error_add_context (error, "while reading %.*s", (int) (work->path->end - work->path->at), work->path->at);
+    return FALSE;
+  }
   if (converter->mode & FILES_JSON_DROP_MALFORMED) {
     *dropped = TRUE;
     return TRUE;
@@ -593,6 +599,7 @@ json_row (const DuckKernelCall *call, GError **error)
     record.end = record.at + size;
     path.at = duck_vector_string (&call->args[1], row, &size);
     path.end = path.at + size;
+    work.path = &path;
     if (!put_record (&work, call->result, row, record, &path, error))
       return FALSE;
     if (converter->root.n_children == 0)

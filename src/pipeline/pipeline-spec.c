@@ -73,6 +73,7 @@ typedef struct {
   PipelineSpec *spec;
   gboolean is_json;
   GError **error;
+  const yaml_node_t *storage; /* the value of `storage`, once it was read */
 } Reader;
 
 static gboolean
@@ -231,8 +232,10 @@ read_field (Reader *reader, const yaml_node_t *key, const yaml_node_t *value, gb
     return fail_at (reader, key, SLUICE_ERROR_PIPELINE_SPEC_MALFORMED, "A field's name must be a string");
   if (strcmp (field, "name") == 0)
     return read_string (reader, value, field, &spec->name);
-  if (strcmp (field, "storage") == 0)
+  if (strcmp (field, "storage") == 0) {
+    reader->storage = value;
     return read_string (reader, value, field, &spec->storage);
+  }
   if (strcmp (field, "catalog") == 0)
     return read_string (reader, value, field, &spec->catalog);
   if (strcmp (field, "database") == 0 || (reader->is_json && strcmp (field, "target") == 0)) {
@@ -262,7 +265,7 @@ read_field (Reader *reader, const yaml_node_t *key, const yaml_node_t *value, gb
 }
 
 static gboolean
-settle_storage (Reader *reader, const yaml_node_t *root)
+settle_storage (Reader *reader)
 {
   g_autofree char *message = NULL;
   PipelineSpec *spec = reader->spec;
@@ -277,7 +280,7 @@ settle_storage (Reader *reader, const yaml_node_t *root)
   }
   message = g_strdup_printf (
       "The storage '%s' must be an absolute directory with a URI scheme, such as file:///data/storage", spec->storage);
-  return fail_at (reader, root, SLUICE_ERROR_PIPELINE_STORAGE_ROOT_INVALID, message);
+  return fail_at (reader, reader->storage, SLUICE_ERROR_PIPELINE_STORAGE_ROOT_INVALID, message);
 }
 
 static gboolean
@@ -298,7 +301,7 @@ read_document (Reader *reader)
   if (reader->spec->storage == NULL)
     return fail_at (reader, root, SLUICE_ERROR_PIPELINE_SPEC_MISSING_REQUIRED_FIELD,
                     "The spec file lacks the field \"storage\"");
-  return settle_storage (reader, root);
+  return settle_storage (reader);
 }
 
 static PipelineSpec *
@@ -319,7 +322,7 @@ pipeline_spec_parse (const char *text, gsize size, const char *path, GError **er
   g_autoptr (PipelineSpec) spec = spec_new (path);
   yaml_parser_t parser;
   yaml_document_t document;
-  Reader reader = { &document, spec, g_str_has_suffix (path, ".json"), error };
+  Reader reader = { &document, spec, g_str_has_suffix (path, ".json"), error, NULL };
 
   if (size > MAX_BYTES) {
     base_error_set (error, SLUICE_ERROR_PIPELINE_SPEC_MALFORMED, "The spec file %s is larger than 1 MiB", path);
