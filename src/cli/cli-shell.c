@@ -36,6 +36,9 @@ typedef struct {
   locale_t characters; /* (nullable) */
   char *history_path;  /* (nullable) */
   int wake;            /* eventfd: Ctrl-C while a key was waited for */
+  int stop;            /* eventfd: the watcher shall end */
+  int signals;         /* signalfd of SIGINT */
+  GThread *watcher;    /* (nullable) */
   gboolean was_interrupted;
   gint is_running; /* atomic: a statement runs */
 } Shell;
@@ -156,26 +159,49 @@ static gpointer
 watch_interrupts (gpointer data)
 {
   Shell *shell = data;
-  sigset_t set;
-  int fd;
+  struct pollfd fds[] = { { shell->signals, POLLIN, 0 }, { shell->stop, POLLIN, 0 } };
   struct signalfd_siginfo info;
   guint64 one = 1;
 
-  sigemptyset (&set);
-  sigaddset (&set, SIGINT);
-  fd = signalfd (-1, &set, SFD_CLOEXEC);
-  while (fd >= 0) {
-    gssize n = read (fd, &info, sizeof info);
-    if (n < 0 && errno == EINTR)
+  for (;;) {
+    if (poll (fds, 2, -1) < 0 && errno != EINTR)
+      return NULL;
+    if (fds[1].revents != 0)
+      return NULL;
+    if (fds[0].revents == 0 || read (shell->signals, &info, sizeof info) != (gssize) sizeof info)
       continue;
-    if (n != (gssize) sizeof info)
-      break;
     if (g_atomic_int_get (&shell->is_running))
       session_cancel (shell->session);
     else if (write (shell->wake, &one, sizeof one) < 0)
-      break;
+      return NULL;
   }
-  return NULL;
+}
+
+/* SIGINT is blocked by now. Without the thread Ctrl-C does nothing. */
+static void
+start_watching (Shell *shell)
+{
+  sigset_t set;
+
+  sigemptyset (&set);
+  sigaddset (&set, SIGINT);
+  shell->wake = eventfd (0, EFD_CLOEXEC);
+  shell->stop = eventfd (0, EFD_CLOEXEC);
+  shell->signals = signalfd (-1, &set, SFD_CLOEXEC);
+  if (shell->wake >= 0 && shell->stop >= 0 && shell->signals >= 0)
+    shell->watcher = g_thread_try_new ("interrupts", watch_interrupts, shell, NULL);
+}
+
+static void
+stop_watching (Shell *shell)
+{
+  guint64 one = 1;
+
+  if (shell->watcher != NULL && write (shell->stop, &one, sizeof one) == (gssize) sizeof one)
+    g_thread_join (shell->watcher);
+  close (shell->wake);
+  close (shell->stop);
+  close (shell->signals);
 }
 
 /* Returns: 1, or 0 at the end of the input and on Ctrl-C. */
@@ -259,7 +285,7 @@ open_terminal (Shell *shell)
   shell->characters = newlocale (LC_CTYPE_MASK, "C.UTF-8", (locale_t) 0);
   if (shell->characters != (locale_t) 0)
     (void) uselocale (shell->characters);
-  shell->wake = eventfd (0, EFD_CLOEXEC);
+  start_watching (shell);
   shell->edit = el_init ("sluice", stdin, stdout, stderr);
   shell->history = history_init ();
   shell->history_path = find_history ();
@@ -288,7 +314,7 @@ close_terminal (Shell *shell)
   el_end (shell->edit);
   history_end (shell->history);
   g_free (shell->history_path);
-  close (shell->wake);
+  stop_watching (shell);
   if (shell->characters != (locale_t) 0) {
     (void) uselocale (LC_GLOBAL_LOCALE);
     freelocale (shell->characters);
@@ -344,7 +370,6 @@ run_shell (const CliContext *context, const char *warehouse_option, gboolean has
   g_autoptr (SluiceWarehouse) warehouse = NULL;
   g_autoptr (SluiceSession) session = NULL;
   g_autoptr (GString) text = g_string_new (NULL);
-  GThread *thread;
 
   if (directory == NULL ||
       (warehouse = session_warehouse_open (directory, context->environment, NULL, error)) == NULL ||
@@ -356,11 +381,8 @@ run_shell (const CliContext *context, const char *warehouse_option, gboolean has
     return shell.had_error ? CLI_EXIT_ERROR : CLI_EXIT_OK;
   }
   open_terminal (&shell);
-  thread = g_thread_try_new ("interrupts", watch_interrupts, &shell, NULL); /* without it Ctrl-C does nothing */
   run_terminal (&shell);
   close_terminal (&shell);
-  if (thread != NULL)
-    g_thread_unref (thread); /* it waits for a signal until the process ends, which is now */
   return CLI_EXIT_OK;
 }
 
