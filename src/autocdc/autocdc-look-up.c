@@ -110,7 +110,7 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
 {
   g_autoptr (GString) out = g_string_new ("(t.fi << 40) + t.rn AS ix, t.fi, t.rn, ");
 
-  g_string_append (out, work->tracks_rows ? "t.rid" : "NULL::BIGINT AS rid");
+  g_string_append (out, work->tracks_rows ? "coalesce(t.rid, m.base + t.rn) AS rid" : "NULL::BIGINT AS rid");
   for (guint i = 0; i < work->layout->domain->keys->len; i++)
     g_string_append_printf (out, ", t.p%d AS k%u",
                             base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
@@ -137,7 +137,28 @@ set_scan_keys (AutoCdcWork *work, const BaseType *present, const char *table)
   autocdc_work_take (work, "scan keys", g_steal_pointer (&keys));
 }
 
-/* A scan whose columns are p<i> by their place in the schema, fi, rn, rid, hs, hb, hh. @inputs: (nullable): files instead of those
+/* ` LEFT JOIN (VALUES (file index, row id of its first row), …) m …`, so that row ids are worked out for matched rows only. */
+static void
+set_row_id_bases (AutoCdcWork *work)
+{
+  g_autoptr (GString) bases = g_string_new (NULL);
+
+  if (!work->tracks_rows) {
+    autocdc_work_set (work, "bases", "");
+    return;
+  }
+  g_string_append (bases, " LEFT JOIN (VALUES (NULL::BIGINT, NULL::BIGINT)");
+  for (guint i = 0; i < delta_scan_n_files (work->scan); i++) {
+    gint64 base = delta_file_base_row_id (delta_scan_file (work->scan, i));
+
+    if (base >= 0)
+      g_string_append_printf (bases, ", (%u, %" G_GINT64_FORMAT ")", i, base);
+  }
+  g_string_append (bases, ") m(fi, base) ON m.fi = t.fi");
+  autocdc_work_take (work, "bases", g_steal_pointer (&bases));
+}
+
+/* A scan whose columns are p<i> by their place in the schema, fi, rn, rid (where a file holds it), hs, hb, hh. @inputs: (nullable): files instead of those
  * that may hold the batch's keys. */
 static DeltaScan *
 new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs, GError **error)
@@ -151,12 +172,12 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
     { domain->hidden_sequence, work->plan->sequence_type, "hs" },
     { domain->hidden_set, set_type, "hb" },
     { domain->hidden_hash, hash_type, "hh" },
+    { delta_metadata_row_id_column (delta_snapshot_metadata (snapshot)), hash_type, "rid" },
   };
   DeltaScanRequest request = { .hidden = hidden,
-                               .n_hidden = G_N_ELEMENTS (hidden),
+                               .n_hidden = G_N_ELEMENTS (hidden) - (work->tracks_rows ? 0 : 1),
                                .file_index_name = "fi",
-                               .row_number_name = "rn",
-                               .row_id_name = work->tracks_rows ? "rid" : NULL };
+                               .row_number_name = "rn" };
 
   for (guint i = 0; i < base_type_n_fields (present); i++) {
     DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
@@ -194,12 +215,13 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *ta
   if (!(work->scan = new_scan (work, snapshot, payload, NULL, error)))
     return FALSE;
   set_scan_keys (work, present, "q");
+  set_row_id_bases (work);
   autocdc_work_set (work, "row columns", list);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   autocdc_work_set (work, "table", table);
   return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE {table} AS SELECT {row columns} FROM ({scan}) t"
-                           " SEMI JOIN autocdc_keys q ON {scan keys}",
+                           "CREATE OR REPLACE TEMP TABLE {table} AS SELECT {row columns} FROM"
+                           " (SELECT t.* FROM ({scan}) t SEMI JOIN autocdc_keys q ON {scan keys}) t{bases}",
                            error);
 }
 
