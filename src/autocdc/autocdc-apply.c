@@ -48,11 +48,10 @@ find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done,
 static gboolean
 count_changes (AutoCdcWork *work, Counts *counts, GError **error)
 {
-  g_autoptr (DuckResult) result =
-      duck_session_query (work->session,
-                          "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER (act = 3),"
-                          " (SELECT count(*) FROM autocdc_add) FROM autocdc_diff",
-                          work->cancel, error);
+  g_autofree char *sql =
+      autocdc_work_text (work, "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER"
+                               " (act = 3), (SELECT count(*) FROM autocdc_add) FROM {marks}");
+  g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
   const DuckChunk *chunk;
 
   if (!result || !duck_result_next (result, &chunk, error))
@@ -133,7 +132,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
   WriteRowsFlags flags =
       (write_batch_tracks_rows (write) ? WRITE_ROWS_ROW_ID : 0) | (changes ? WRITE_ROWS_CHANGE_TYPE : 0);
   g_autoptr (GString) hash = g_string_new (NULL);
-  g_autofree char *rows = NULL, *old_rows = NULL;
+  g_autofree char *rows = NULL, *old_rows = NULL, *gone = NULL;
 
   set_columns (work, "new columns", "n");
   set_columns (work, "old columns", "r");
@@ -145,19 +144,18 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0) {
     rows = autocdc_work_text (work, "SELECT {new columns}, n.hs AS h0, n.hb AS h1, {hash} AS h2{row id}{change type}"
-                                    " FROM autocdc_diff n WHERE n.act IN (1, 3)");
+                                    " FROM {diff} n WHERE n.act IN (1, 3)");
     if (!write_batch_rows (write, rows, flags, NULL, error))
       return FALSE;
   }
-  if (deletes && !write_batch_delete (write, work->scan,
-                                      "SELECT fi AS file_index, rn AS row_number FROM autocdc_diff WHERE act IN (2, 3)",
-                                      NULL, error))
+  gone = autocdc_work_text (work, "SELECT fi AS file_index, rn AS row_number FROM {marks} WHERE act IN (2, 3)");
+  if (deletes && !write_batch_delete (write, work->scan, gone, NULL, error))
     return FALSE;
   if (!changes || !deletes)
     return TRUE;
   old_rows =
       autocdc_work_text (work, "SELECT {old columns}, CASE d.act WHEN 2 THEN 'delete' ELSE 'update_preimage' END AS"
-                               " _change_type FROM autocdc_diff d JOIN {old rows} r ON r.ix = d.rr"
+                               " _change_type FROM {marks} d JOIN {old rows} r ON r.ix = d.rr"
                                " WHERE d.act IN (2, 3)");
   return write_batch_changes (write, old_rows, NULL, error);
 }
@@ -242,6 +240,8 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
   work->keeps_old = work->has_simple = work->has_general = FALSE;
   autocdc_work_set (work, "batch", "autocdc_batch");
+  autocdc_work_set (work, "diff", "autocdc_diff");
+  autocdc_work_set (work, "marks", "autocdc_diff");
   if (!autocdc_reduce_events (work, error))
     return FALSE;
   if (!autocdc_simple_applies (work))

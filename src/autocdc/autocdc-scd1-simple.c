@@ -90,7 +90,7 @@ gboolean
 autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
 {
   g_autoptr (GString) nulls = g_string_new (NULL);
-  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
+  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us), *diff = NULL, *marks = NULL;
 
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     const AutoCdcField *field = autocdc_work_field (work, i);
@@ -101,16 +101,25 @@ autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
   }
   autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
   autocdc_work_set (work, "clock", clock);
-  autocdc_work_set (work, "to diff",
-                    beside_general ? "INSERT INTO autocdc_diff" : "CREATE OR REPLACE TEMP TABLE autocdc_diff AS");
   autocdc_work_set (work, "to add",
                     beside_general ? "INSERT INTO autocdc_add" : "CREATE OR REPLACE TEMP TABLE autocdc_add AS");
-  return autocdc_work_run (
+  if (!autocdc_work_run (
+          work,
+          "{to add} SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w"
+          " FROM autocdc_simple p JOIN autocdc_batch b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex",
+          error))
+    return FALSE;
+  /* Their rows are joined where they are written, not copied before. */
+  autocdc_work_set (work, "general diff", beside_general ? "SELECT * FROM autocdc_diff UNION ALL " : "");
+  autocdc_work_set (work, "general marks", beside_general ? "SELECT rr, fi, rn, act FROM autocdc_diff UNION ALL " : "");
+  diff = autocdc_work_text (
       work,
-      "{to diff} SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, b.o AS ho,"
-      " {batch set} AS hb, p.act FROM autocdc_simple p LEFT JOIN autocdc_batch b ON {J:p,b} AND NOT b.d"
-      " WHERE p.act <> 0 AND NOT p.complex;"
-      "{to add} SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w FROM autocdc_simple p"
-      " JOIN autocdc_batch b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex",
-      error);
+      "({general diff}SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs,"
+      " b.o AS ho, {batch set} AS hb, p.act FROM autocdc_simple p LEFT JOIN autocdc_batch b ON {J:p,b} AND NOT b.d"
+      " WHERE p.act <> 0 AND NOT p.complex)");
+  marks = autocdc_work_text (
+      work, "({general marks}SELECT rr, fi, rn, act FROM autocdc_simple WHERE act <> 0 AND NOT complex)");
+  autocdc_work_set (work, "diff", diff);
+  autocdc_work_set (work, "marks", marks);
+  return TRUE;
 }

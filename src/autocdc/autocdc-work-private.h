@@ -11,6 +11,7 @@
  *   autocdc_new      what the rows must be: k, st, en, v, hs, ho, hb
  *   autocdc_need     the facts to remember, columns of autocdc_facts
  *   autocdc_diff     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of autocdc_new
+ *   {diff}, {marks}  autocdc_diff and what autocdc_simple adds to it; the second without values
  *   autocdc_add      facts for a new state file
  *
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
@@ -108,7 +109,7 @@ gboolean autocdc_simple_applies (const AutoCdcWork *work);
  * autocdc_rows and autocdc_state. */
 gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                                GError **error);
-/* Their part of autocdc_diff and autocdc_add. */
+/* Their part of {diff}, {marks} and autocdc_add. */
 gboolean autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error);
 /* Appends the hash of field values of a table. */
 void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table);
