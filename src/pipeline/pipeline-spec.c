@@ -74,14 +74,36 @@ typedef struct {
   gboolean is_json;
   GError **error;
   const yaml_node_t *storage; /* the value of `storage`, once it was read */
+  const char *text;
+  gsize size;
 } Reader;
+
+/* The position of a mark, with the line of the file for the caret; a line that is not UTF-8 is not shown. */
+static void
+set_position (const char *path, const char *text, gsize size, const yaml_mark_t *mark, GError **error)
+{
+  const char *end = text + size;
+  const char *line = text;
+  g_autofree char *source_line = NULL;
+
+  for (gsize n = 0; n < mark->line && line < end; n++) {
+    const char *feed = memchr (line, '\n', (gsize) (end - line));
+    line = feed != NULL ? feed + 1 : end;
+  }
+  if (line < end) {
+    const char *feed = memchr (line, '\n', (gsize) (end - line));
+    gsize length = (gsize) ((feed != NULL ? feed : end) - line);
+    if (g_utf8_validate_len (line, length, NULL))
+      source_line = g_strndup (line, length);
+  }
+  base_error_set_position (error, path, (guint) mark->line + 1, (guint) mark->column + 1, source_line);
+}
 
 static gboolean
 fail_at (Reader *reader, const yaml_node_t *node, SluiceError code, const char *message)
 {
   base_error_set (reader->error, code, "%s", message);
-  base_error_set_position (reader->error, reader->spec->path, (guint) node->start_mark.line + 1,
-                           (guint) node->start_mark.column + 1, NULL);
+  set_position (reader->spec->path, reader->text, reader->size, &node->start_mark, reader->error);
   return FALSE;
 }
 
@@ -322,7 +344,7 @@ pipeline_spec_parse (const char *text, gsize size, const char *path, GError **er
   g_autoptr (PipelineSpec) spec = spec_new (path);
   yaml_parser_t parser;
   yaml_document_t document;
-  Reader reader = { &document, spec, g_str_has_suffix (path, ".json"), error, NULL };
+  Reader reader = { &document, spec, g_str_has_suffix (path, ".json"), error, NULL, text, size };
 
   if (size > MAX_BYTES) {
     base_error_set (error, SLUICE_ERROR_PIPELINE_SPEC_MALFORMED, "The spec file %s is larger than 1 MiB", path);
@@ -336,8 +358,7 @@ pipeline_spec_parse (const char *text, gsize size, const char *path, GError **er
   if (!yaml_parser_load (&parser, &document)) {
     base_error_set (error, SLUICE_ERROR_PIPELINE_SPEC_MALFORMED, "The spec file %s is not valid YAML: %s", path,
                     parser.problem != NULL ? parser.problem : "it cannot be read");
-    base_error_set_position (error, spec->path, (guint) parser.problem_mark.line + 1,
-                             (guint) parser.problem_mark.column + 1, NULL);
+    set_position (spec->path, text, size, &parser.problem_mark, error);
     yaml_parser_delete (&parser);
     return NULL;
   }

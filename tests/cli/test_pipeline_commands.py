@@ -181,6 +181,20 @@ class Usage(Project):
             with self.subTest(command=command):
                 self.assertIn("PIPELINE_SPEC_FILE_NOT_FOUND", self.run_sluice(command, code=2).stderr)
 
+    def test_a_bad_spec_file_is_shown_with_a_caret(self):
+        cases = [
+            ("librarys: []\n", "PIPELINE_SPEC_UNEXPECTED_FIELD", r"3 \| librarys: \[\]\n +\| \^"),
+            ("configuration:\n  größe: 1\n", "PIPELINE_SPEC_DICT_VALUE_NOT_STRING", r"4 \|   größe: 1\n +\|          \^"),
+            ("libraries: [\n", "PIPELINE_SPEC_MALFORMED", r"spark-pipeline.yml:\d+:\d+"),
+            ("libraries:\n  - glob:\n      include: a*.sql\n", "PIPELINE_SPEC_INVALID_GLOB_PATTERN", r"include: a\*.sql\n +\| +\^"),
+        ]
+        for text, condition, shown in cases:
+            with self.subTest(condition=condition):
+                (self.root / "spark-pipeline.yml").write_text(f"name: x\nstorage: file://{self.root}/storage\n" + text)
+                err = self.run_sluice("run", code=2).stderr
+                self.assertIn(f"[{condition}]", err)
+                self.assertRegex(err, shown)
+
     def test_two_spec_files(self):
         self.init()
         (self.here / "spark-pipeline.yaml").write_text("name: other\n")
