@@ -32,7 +32,17 @@ static gboolean
 classify (AutoCdcWork *work, GError **error)
 {
   g_autoptr (GString) hash = g_string_new (NULL), set = g_string_new (NULL);
+  g_autofree char *grouped = NULL;
+  gint64 n_more;
 
+  /* A key has one row, unless somebody else put a second one there. */
+  if (!autocdc_work_count (work, "SELECT count(*) - count(DISTINCT ({K})) FROM autocdc_old", &n_more, error))
+    return FALSE;
+  grouped = autocdc_work_text (
+      work,
+      "SELECT {K}, count(*) AS n, any_value(ix) AS ix, any_value(fi) AS fi, any_value(rn) AS rn, any_value(rid) AS rid,"
+      " any_value(ho) AS ho, any_value(hb) AS hb, any_value(hh) AS hh FROM autocdc_old GROUP BY {K}");
+  autocdc_work_set (work, "old", n_more > 0 ? grouped : "SELECT *, 1 AS n FROM autocdc_old");
   autocdc_append_hash (work, hash, "b");
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
   autocdc_append_set (set, work->batch_set);
@@ -41,9 +51,7 @@ classify (AutoCdcWork *work, GError **error)
       work,
       "CREATE OR REPLACE TEMP TABLE autocdc_simple AS WITH"
       " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d) AS has_upsert FROM autocdc_state GROUP BY {K}),"
-      " old AS (SELECT {K}, count(*) AS n, any_value(ix) AS ix, any_value(fi) AS fi, any_value(rn) AS rn, "
-      "any_value(rid) AS rid,"
-      " any_value(ho) AS ho, any_value(hb) AS hb, any_value(hh) AS hh FROM autocdc_old GROUP BY {K}),"
+      " old AS ({old}),"
       " fresh AS (SELECT {K}, {hash} AS hh FROM autocdc_batch b WHERE NOT d),"
       " met AS (SELECT {K:g}, g.dm, g.um, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
       " g.dm IS NOT NULL AND (k.sd IS NULL OR g.dm > k.sd) AS adds_delete, greatest(g.dm, k.sd) AS floor,"
