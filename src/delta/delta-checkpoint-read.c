@@ -61,6 +61,9 @@ static const struct {
 
 /* Rare actions: columns given as JSON. */
 static const char *const rare_columns[] = { "txn", "metaData", "protocol", "domainMetadata" };
+/* Actions of the V2 form. delta-rs writes the column `sidecar`, with nothing in it, into classic checkpoints too. */
+static const char *const v2_columns[] = { "sidecar", "checkpointMetadata" };
+#define COL_V2 (2 * N_COLS + G_N_ELEMENTS (rare_columns)) /* whether the row holds one of them */
 
 static const DuckType *
 struct_member (const DuckType *type, const char *name)
@@ -164,6 +167,10 @@ make_select (GPtrArray *columns, char **paths)
     else
       g_string_append (sql, "NULL::VARCHAR");
   }
+  g_string_append (sql, ", false");
+  for (guint i = 0; i < G_N_ELEMENTS (v2_columns); i++)
+    if (find_column (columns, v2_columns[i]) != NULL)
+      g_string_append_printf (sql, " OR \"%s\" IS NOT NULL", v2_columns[i]);
   g_string_append (sql, " FROM ");
   append_source (sql, paths);
   return g_string_free (sql, FALSE);
@@ -279,6 +286,10 @@ static gboolean
 replay_chunk (const DuckChunk *chunk, DeltaReplay *replay, GError **error)
 {
   for (guint row = 0; row < chunk->n_rows; row++) {
+    if (duck_vector_bool (&chunk->columns[COL_V2], row))
+      return base_error_set (
+          error, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_READ,
+          "the checkpoint is of the V2 form: this engine does not support the table feature v2Checkpoint");
     if (!replay_file_row (chunk->columns, row, DELTA_ACTION_ADD, replay, error) ||
         !replay_file_row (chunk->columns + N_COLS, row, DELTA_ACTION_REMOVE, replay, error))
       return FALSE;
@@ -302,11 +313,6 @@ read_parts (DuckSession *session, char **paths, DeltaReplay *replay, BaseCancel 
   columns = duck_session_describe (session, describe->str, error);
   if (columns == NULL)
     return FALSE;
-  if (find_column (columns, "sidecar") != NULL || find_column (columns, "checkpointMetadata") != NULL) {
-    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_READ,
-                    "the checkpoint is of the V2 form: this engine does not support the table feature v2Checkpoint");
-    return FALSE;
-  }
   sql = make_select (columns, paths);
   result = duck_session_query (session, sql, cancel, error);
   if (result == NULL)

@@ -13,6 +13,7 @@
 #include "store.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const BaseClock test_clock = { .fixed_us = G_GINT64_CONSTANT (1767225600000000) };
@@ -754,6 +755,37 @@ test_a_broken_checkpoint_falls_back (Fixture *fixture, gconstpointer data G_GNUC
   }
 }
 
+/* delta-rs writes the column `sidecar` into every checkpoint. The column alone was taken for the V2 form, and every table with such a
+ * checkpoint was refused; only a row that holds a sidecar is one of V2. */
+static void
+test_an_empty_sidecar_column_is_no_v2 (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  const char *key = "_delta_log/00000000000000000001.checkpoint.parquet";
+  g_autofree char *path = store_local_path (fixture->store, key);
+  g_autofree char *other = g_strconcat (path, ".other", NULL);
+  g_autofree char *sql =
+      g_strdup_printf ("COPY (SELECT *, NULL::STRUCT(path VARCHAR) AS sidecar FROM read_parquet('%s')) TO '%s'"
+                       " (FORMAT parquet)",
+                       path, other);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DuckSession) session = duck_session_new (fixture->engine, &error);
+  g_autoptr (DeltaTable) fresh = delta_table_new (fixture->store, fixture->engine);
+  g_autoptr (DeltaSnapshot) written = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+
+  create (fixture, STRUCT (FIELD ("id", "\"long\"")), NULL, NULL, NULL);
+  add_file (fixture, "f1.parquet", "SELECT 1::BIGINT AS id", 1, NULL, 0, "", NULL);
+  written = snapshot_of (fixture);
+  g_assert_true (delta_checkpoint_write (written, &test_clock, NULL, &error));
+  g_assert_true (duck_session_execute (session, sql, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (rename (other, path), ==, 0);
+  g_assert_true (store_delete (fixture->store, "_delta_log/00000000000000000000.json", &error));
+  snapshot = delta_table_snapshot (fresh, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (delta_snapshot_n_files (snapshot), ==, 1);
+}
+
 #define ADD_TEST(name, function, data) g_test_add ("/delta/scan/" name, Fixture, data, set_up, function, tear_down)
 
 int
@@ -774,5 +806,6 @@ main (int argc, char **argv)
   ADD_TEST ("checkpoints-keep-everything", test_checkpoints_keep_everything, NULL);
   ADD_TEST ("checkpoints-come-when-due", test_checkpoints_come_when_due_and_the_log_is_cleaned, NULL);
   ADD_TEST ("broken-checkpoint-falls-back", test_a_broken_checkpoint_falls_back, NULL);
+  ADD_TEST ("empty-sidecar-column-is-no-v2", test_an_empty_sidecar_column_is_no_v2, NULL);
   return g_test_run ();
 }

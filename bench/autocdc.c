@@ -1,0 +1,252 @@
+/* Drives AUTO CDC in one process over prepared Parquet batches and says what each cost, one JSON object on stdout.
+ *
+ *   bench-autocdc TABLE SOURCE N-BATCHES [--legacy-feed]
+ *
+ * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq. The base goes in as
+ * batch 0 and is timed apart. Every fsync is counted and timed (the linker puts our wrappers before libc's).
+ */
+#include "autocdc.h"
+
+#include "base-error.h"
+#include "base-text.h"
+#include "delta-metadata.h"
+#include "duck-session.h"
+#include "relation-kernel.h"
+#include "sql-parse.h"
+#include "store.h"
+#include "write-batch.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define CLOCK_US G_GINT64_CONSTANT (1767225600000000) /* 2026-01-01 */
+
+static gint64 fsync_us;
+static gint n_fsyncs;
+
+int __real_fsync (int fd);
+int __wrap_fsync (int fd);
+int __real_fdatasync (int fd);
+int __wrap_fdatasync (int fd);
+
+int
+__wrap_fsync (int fd)
+{
+  gint64 start = g_get_monotonic_time ();
+  int result = __real_fsync (fd);
+
+  __atomic_fetch_add (&fsync_us, g_get_monotonic_time () - start, __ATOMIC_RELAXED);
+  g_atomic_int_inc (&n_fsyncs);
+  return result;
+}
+
+int
+__wrap_fdatasync (int fd)
+{
+  gint64 start = g_get_monotonic_time ();
+  int result = __real_fdatasync (fd);
+
+  __atomic_fetch_add (&fsync_us, g_get_monotonic_time () - start, __ATOMIC_RELAXED);
+  g_atomic_int_inc (&n_fsyncs);
+  return result;
+}
+
+typedef struct {
+  DuckEngine *engine;
+  DuckSession *session;
+  SqlArena *arena;
+  BaseType *schema;
+  DeltaTable *table;
+  RelationContext context;
+  AutoCdcFlow flow;
+  gint64 batch_id;
+  gint64 retention_seconds;
+  gboolean legacy_feed;
+} Bench;
+
+/* What was spent since the last call. */
+typedef struct {
+  gint64 wall_us;
+  gint64 cpu_us;
+  gint64 written_bytes;
+  gint64 fsync_us;
+  gint n_fsyncs;
+} Spent;
+
+static gint64
+written_bytes (void)
+{
+  g_autofree char *text = NULL;
+  const char *at;
+
+  if (!g_file_get_contents ("/proc/self/io", &text, NULL, NULL) || (at = strstr (text, "wchar: ")) == NULL)
+    return 0;
+  return g_ascii_strtoll (at + strlen ("wchar: "), NULL, 10);
+}
+
+static Spent
+now (void)
+{
+  struct rusage usage;
+
+  (void) getrusage (RUSAGE_SELF, &usage); /* cannot fail for this process */
+  return (Spent){ .wall_us = g_get_monotonic_time (),
+                  .cpu_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * G_USEC_PER_SEC + usage.ru_utime.tv_usec +
+                            usage.ru_stime.tv_usec,
+                  .written_bytes = written_bytes (),
+                  .fsync_us = fsync_us,
+                  .n_fsyncs = n_fsyncs };
+}
+
+static json_t *
+since (const Spent *start)
+{
+  Spent end = now ();
+
+  return json_pack ("{s:f, s:f, s:I, s:f, s:i}", "seconds", (double) (end.wall_us - start->wall_us) / 1e6,
+                    "cpu_seconds", (double) (end.cpu_us - start->cpu_us) / 1e6, "written_bytes",
+                    (json_int_t) (end.written_bytes - start->written_bytes), "fsync_seconds",
+                    (double) (end.fsync_us - start->fsync_us) / 1e6, "fsyncs", end.n_fsyncs - start->n_fsyncs);
+}
+
+static gboolean
+create_table (Bench *bench, const BaseType *schema, GError **error)
+{
+  g_autoptr (GHashTable) properties = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (DeltaMetadata) metadata = NULL;
+  WriteOptions options = { .clock = { CLOCK_US }, .context = &bench->context };
+  WriteCommit commit = { .operation = "CREATE TABLE" };
+  g_autoptr (WriteBatch) batch = NULL;
+  DeltaCommitResult result = { 0 };
+  gboolean ok;
+
+  g_hash_table_insert (properties, "delta.enableDeletionVectors", "true");
+  g_hash_table_insert (properties, "delta.enableRowTracking", "true");
+  if (bench->legacy_feed)
+    g_hash_table_insert (properties, "delta.enableChangeDataFeed", "true");
+  metadata = delta_metadata_new (schema, NULL, properties, NULL, NULL, CLOCK_US / 1000);
+  batch = write_batch_begin (bench->table, NULL, bench->session, &options, error);
+  ok = batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
+       write_batch_commit (batch, &commit, &result, error);
+  delta_commit_result_clear (&result);
+  return ok;
+}
+
+/* What a pipeline does for one micro-batch: analyse and apply; the log is kept by the commit. */
+static gboolean
+apply (Bench *bench, const char *path, AutoCdcOutcome *outcome, GError **error)
+{
+  g_autoptr (GString) sql = g_string_new ("SELECT op, id, name, email, city, amount, seq FROM read_parquet(");
+  g_autofree char *digest = g_strdup_printf ("%064" G_GINT64_FORMAT, bench->batch_id);
+  AutoCdcBatch batch = { .run_id = "5c1de1ee-0000-4000-8000-000000000001",
+                         .batch_id = bench->batch_id,
+                         .offsets_digest = digest,
+                         .clock_us = CLOCK_US + bench->batch_id * G_USEC_PER_SEC,
+                         .retention_seconds = bench->retention_seconds };
+  g_autoptr (RelationSource) source = NULL;
+  g_autoptr (RelationPlan) rows = NULL;
+  g_autoptr (AutoCdcPlan) plan = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  gboolean exists;
+
+  base_text_append_sql_literal (sql, path);
+  g_string_append_c (sql, ')');
+  if (!delta_table_exists (bench->table, &exists, error))
+    return FALSE;
+  source = relation_source_new_text ("events", sql->str, bench->schema, TRUE);
+  rows = relation_plan_new_source (source);
+  if (exists && (snapshot = delta_table_snapshot (bench->table, NULL, error)) == NULL)
+    return FALSE;
+  plan = autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
+  if (plan == NULL || (!exists && !create_table (bench, autocdc_plan_target_schema (plan), error)) ||
+      !autocdc_apply (bench->table, plan, &batch, &bench->context, NULL, outcome, error))
+    return FALSE;
+  bench->batch_id++;
+  return TRUE;
+}
+
+static gboolean
+open_bench (Bench *bench, const char *location, GError **error)
+{
+  static const char *const keys[] = { "id", NULL };
+  static const char *const except[] = { "op", NULL };
+  g_autoptr (Store) store = store_open (NULL, location, error);
+
+  if (store == NULL || (bench->engine = duck_engine_new (NULL, error)) == NULL ||
+      !relation_kernels_register (bench->engine, error) ||
+      (bench->session = duck_session_new (bench->engine, error)) == NULL)
+    return FALSE;
+  bench->arena = sql_arena_new ();
+  bench->schema = sql_parse_schema (
+      "op STRING, id BIGINT, name STRING, email STRING, city STRING, amount DOUBLE, seq BIGINT", -1, error);
+  bench->table = delta_table_new (store, bench->engine);
+  bench->context = (RelationContext){ .now_us = CLOCK_US, .session = bench->session };
+  bench->flow = (AutoCdcFlow){ .name = "f",
+                               .target = "t",
+                               .keys = keys,
+                               .except_columns = except,
+                               .sequence_by = sql_parse_expression (bench->arena, "seq", -1, NULL, error),
+                               .delete_when = sql_parse_expression (bench->arena, "op = 'D'", -1, NULL, error),
+                               .type = AUTOCDC_SCD1 };
+  return bench->schema != NULL;
+}
+
+static gboolean
+run (Bench *bench, const char *location, const char *source, gint64 n_batches, json_t *report, GError **error)
+{
+  json_t *batches = json_array ();
+  g_autofree char *base = g_build_filename (source, "base.parquet", NULL);
+  struct rusage usage;
+  Spent start = now ();
+
+  json_object_set_new (report, "batches", batches);
+  if (!open_bench (bench, location, error))
+    return FALSE;
+  for (gint64 i = -1; i < n_batches; i++) {
+    g_autofree char *name = g_strdup_printf ("batch-%" G_GINT64_FORMAT ".parquet", i);
+    g_autofree char *path = i < 0 ? g_strdup (base) : g_build_filename (source, name, NULL);
+    AutoCdcOutcome outcome = { 0 };
+    json_t *spent;
+
+    start = now ();
+    if (!apply (bench, path, &outcome, error))
+      return FALSE;
+    spent = since (&start);
+    json_object_set_new (spent, "upserted", json_integer ((json_int_t) outcome.n_upserted_rows));
+    json_object_set_new (spent, "deleted", json_integer ((json_int_t) outcome.n_deleted_rows));
+    if (i < 0)
+      json_object_set_new (report, "load", spent);
+    else
+      json_array_append_new (batches, spent);
+  }
+  (void) getrusage (RUSAGE_SELF, &usage); /* cannot fail for this process */
+  json_object_set_new (report, "peak_bytes", json_integer (usage.ru_maxrss * 1024));
+  return TRUE;
+}
+
+int
+main (int argc, char **argv)
+{
+  Bench bench = { .retention_seconds = 172800 };
+  json_t *report = json_object ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  gint64 n_batches = 0;
+
+  if (argc < 4 || !base_text_parse_int64 (argv[3], &n_batches)) {
+    fprintf (stderr, "usage: bench-autocdc TABLE SOURCE N-BATCHES [--legacy-feed]\n");
+    return 2;
+  }
+  bench.legacy_feed = argc > 4 && strcmp (argv[4], "--legacy-feed") == 0;
+  if (!run (&bench, argv[1], argv[2], n_batches, report, &error)) {
+    g_autofree char *message = base_error_format (error);
+    fprintf (stderr, "bench-autocdc: %s\n", message);
+    return 1;
+  }
+  text = json_dumps (report, JSON_COMPACT);
+  puts (text);
+  return 0;
+}

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""What the peers of bench/run do, each in a process of its own, and the making of its inputs. Prints one JSON object.
+
+usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS
+       peers.py cdc-deltalake DIR TABLE BATCHES [--legacy-feed] | cdc-duckdb DIR DATABASE BATCHES | cdc-polars DIR FILE BATCHES
+       peers.py cdc-reference DIR BATCHES | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
+"""
+import json
+import os
+import pathlib
+import resource
+import sys
+import time
+
+COLUMNS = "id, name, email, city, amount, seq"
+
+
+def written() -> int:
+    return next(int(l.split()[1]) for l in open("/proc/self/io") if l.startswith("wchar"))
+
+
+class Spent:
+    """Wall and CPU seconds and bytes handed to write() since it was made."""
+
+    def __init__(self):
+        self.start = time.monotonic(), time.process_time(), written()
+
+    def end(self) -> dict:
+        wall, cpu, wrote = self.start
+        return {"seconds": time.monotonic() - wall, "cpu_seconds": time.process_time() - cpu, "written_bytes": written() - wrote}
+
+
+def report(**facts) -> None:
+    facts["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps(facts))
+
+
+# ---- inputs ----
+
+
+def make_cdc(directory: str, rows: str, batches: str, changes: str) -> None:
+    """base.parquet: ROWS inserts. batch-N.parquet: CHANGES events, 70 % updates, 20 % inserts, 10 % deletes; one in twenty of the
+    updates is late: its sequence lies three batches back."""
+    import duckdb
+
+    n, changed = int(rows), int(changes)
+    inserts, deletes = changed * 2 // 10, changed // 10
+    updates = changed - inserts - deletes
+    con = duckdb.connect()
+    person = "'name ' || hash({id} * 31 + {v}) % 1000000 AS name, 'user' || {id} || '@mail' || {v} || '.example' AS email, " \
+             "'city ' || hash({id} + {v}) % 500 AS city, (hash({id} * 7 + {v}) % 1000000) / 100.0 AS amount"
+    con.execute(f"COPY (SELECT 'I' AS op, i AS id, {person.format(id='i', v=0)}, 0::BIGINT AS seq FROM range({n}) r(i)) "
+                f"TO '{directory}/base.parquet' (FORMAT parquet)")
+    for b in range(int(batches)):
+        # A step that shares no divisor with the number of rows visits each row at most once a batch.
+        step = next(s for s in range(7919 + 2 * b, 10**6) if __import__("math").gcd(s, n) == 1)
+        con.execute(f"""COPY (
+          SELECT CASE WHEN k < {updates} THEN 'U' ELSE 'D' END AS op, id, {person.format(id='id', v=b + 1)},
+                 ({b + 1} * 1000000 + k - CASE WHEN k < {updates} AND k % 20 = 0 THEN 3000000 ELSE 0 END)::BIGINT AS seq
+          FROM (SELECT i AS k, (i * {step} + {b} * 104729) % {n} AS id FROM range({updates + deletes}) r(i))
+          UNION ALL
+          SELECT 'I', id, {person.format(id='id', v=b + 1)}, ({b + 1} * 1000000 + k)::BIGINT
+          FROM (SELECT i + {updates + deletes} AS k, {n} + {b * inserts} + i AS id FROM range({inserts}) r(i))
+        ) TO '{directory}/batch-{b}.parquet' (FORMAT parquet)""")
+    report()
+
+
+def make_json(directory: str, rows: str, files: str) -> None:
+    import duckdb
+
+    each = int(rows) // int(files)
+    for f in range(int(files)):
+        duckdb.execute(f"COPY (SELECT i AS id, 'name ' || i % 1000 AS name, 'user' || i || '@mail.example' AS email, 'city ' || i % 500 AS city, "
+                       f"i / 8.0 AS amount, i % 2 = 0 AS active FROM range({f * each}, {(f + 1) * each}) r(i)) TO '{directory}/part-{f:04}.json' (FORMAT json)")
+    report(source_bytes=sum(p.stat().st_size for p in pathlib.Path(directory).iterdir()))
+
+
+def make_log(directory: str, commits: str) -> None:
+    """A table of COMMITS JSON commits of one file each; a tenth of the files is removed again. The data files are not there."""
+    log = pathlib.Path(directory) / "_delta_log"
+    log.mkdir(parents=True)
+    schema = json.dumps({"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}},
+                                                      {"name": "v", "type": "string", "nullable": True, "metadata": {}}]})
+    for version in range(int(commits)):
+        lines = [{"commitInfo": {"timestamp": 1767225600000 + version, "operation": "WRITE", "operationParameters": {"mode": "Append"}}}]
+        if version == 0:
+            lines += [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+                      {"metaData": {"id": "bench", "format": {"provider": "parquet", "options": {}}, "schemaString": schema, "partitionColumns": [],
+                                    "configuration": {}, "createdTime": 1767225600000}}]
+        stats = {"numRecords": 100, "minValues": {"id": version * 100, "v": "a"}, "maxValues": {"id": version * 100 + 99, "v": "z"}, "nullCount": {"id": 0, "v": 0}}
+        lines.append({"add": {"path": f"part-{version:05}.parquet", "partitionValues": {}, "size": 1000, "modificationTime": 1767225600000 + version,
+                              "dataChange": True, "stats": json.dumps(stats)}})
+        if version % 10 == 9:
+            lines.append({"remove": {"path": f"part-{version - 5:05}.parquet", "deletionTimestamp": 1767225600000 + version, "dataChange": True}})
+        (log / f"{version:020}.json").write_text("".join(json.dumps(l) + "\n" for l in lines))
+    report()
+
+
+# ---- AUTO CDC ----
+
+
+def cdc_deltalake(directory: str, table: str, batches: str, *flags: str) -> None:
+    import pyarrow.parquet as pq
+    from deltalake import DeltaTable, write_deltalake
+
+    configuration = {"delta.enableChangeDataFeed": "true"} if "--legacy-feed" in flags else {}
+    load = Spent()
+    write_deltalake(table, pq.read_table(f"{directory}/base.parquet").drop_columns(["op"]), configuration=configuration)
+    load = load.end()
+    spent = []
+    for b in range(int(batches)):
+        one = Spent()
+        source = pq.read_table(f"{directory}/batch-{b}.parquet")
+        values = {c.strip(): f"s.{c.strip()}" for c in COLUMNS.split(",")}
+        (DeltaTable(table).merge(source, "t.id = s.id", source_alias="s", target_alias="t")
+         .when_matched_delete("s.op = 'D' AND s.seq > t.seq").when_matched_update(values, "s.op <> 'D' AND s.seq > t.seq")
+         .when_not_matched_insert(values, "s.op <> 'D'").execute())
+        spent.append(one.end())
+    report(load=load, batches=spent)
+
+
+def cdc_duckdb(directory: str, database: str, batches: str) -> None:
+    import duckdb
+
+    con = duckdb.connect(database)
+    load = Spent()
+    con.execute(f"CREATE TABLE t AS SELECT {COLUMNS} FROM read_parquet('{directory}/base.parquet')")
+    con.execute("CHECKPOINT")
+    load = load.end()
+    spent = []
+    for b in range(int(batches)):
+        one = Spent()
+        con.execute("BEGIN")
+        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT * FROM read_parquet('{directory}/batch-{b}.parquet') s "
+                    "WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.id = s.id AND t.seq >= s.seq)")
+        con.execute("DELETE FROM t USING b WHERE t.id = b.id")
+        con.execute(f"INSERT INTO t SELECT {COLUMNS} FROM b WHERE op <> 'D'")
+        con.execute("COMMIT")
+        con.execute("CHECKPOINT")
+        spent.append(one.end())
+    report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
+
+
+def cdc_polars(directory: str, file: str, batches: str) -> None:
+    import polars as pl
+
+    names = [c.strip() for c in COLUMNS.split(",")]
+    load = Spent()
+    pl.read_parquet(f"{directory}/base.parquet").select(names).write_parquet(file)
+    load = load.end()
+    spent = []
+    for b in range(int(batches)):
+        one = Spent()
+        target, source = pl.read_parquet(file), pl.read_parquet(f"{directory}/batch-{b}.parquet")
+        old = target.select("id", pl.col("seq").alias("had"))
+        source = source.join(old, on="id", how="left").filter(pl.col("had").is_null() | (pl.col("seq") > pl.col("had")))
+        rest = target.join(source.select("id"), on="id", how="anti")
+        pl.concat([rest, source.filter(pl.col("op") != "D").select(names)]).write_parquet(file)
+        with open(file) as f:
+            os.fsync(f.fileno())
+        spent.append(one.end())
+    report(load=load, batches=spent)
+
+
+def cdc_reference(directory: str, batches: str) -> None:
+    """What the table must hold: the newest event of every key, unless it deletes."""
+    import duckdb
+
+    files = [f"{directory}/base.parquet"] + [f"{directory}/batch-{b}.parquet" for b in range(int(batches))]
+    n, total = duckdb.execute(f"SELECT count(*), sum(seq) FROM (SELECT id, arg_max(op, seq) AS op, max(seq) AS seq FROM read_parquet({files}) GROUP BY id) "
+                              "WHERE op <> 'D'").fetchone()
+    print(json.dumps({"rows": n, "sum": int(total)}))
+
+
+# ---- the rest ----
+
+
+def json_duckdb(directory: str, out: str) -> None:
+    import duckdb
+
+    spent = Spent()
+    duckdb.execute("SET preserve_insertion_order = false")
+    n = duckdb.execute(f"COPY (SELECT * FROM read_json('{directory}/*.json', format = 'newline_delimited', columns = {{id: 'BIGINT', name: 'VARCHAR', email: 'VARCHAR', "
+                       f"city: 'VARCHAR', amount: 'DOUBLE', active: 'BOOLEAN'}})) TO '{out}' (FORMAT parquet)").fetchone()[0]
+    with open(out) as f:
+        os.fsync(f.fileno())
+    report(**spent.end(), rows=n)
+
+
+def open_deltalake(table: str) -> None:
+    from deltalake import DeltaTable
+
+    spent = Spent()
+    opened = DeltaTable(table)
+    n = len(opened.file_uris())
+    report(**spent.end(), files=n)
+
+
+def open_duckdb(table: str) -> None:
+    import duckdb
+    import duckdb_extension_delta  # noqa: F401: brings the extension's file
+
+    con = duckdb.connect()
+    extension = next(pathlib.Path(duckdb_extension_delta.__file__).parent.rglob("delta.duckdb_extension"))
+    con.execute(f"LOAD '{extension}'")
+    spent = Spent()
+    con.execute(f"SELECT id FROM delta_scan('{table}') WHERE id < -1").fetchall()
+    report(**spent.end())
+
+
+def one_duckdb() -> None:
+    import duckdb
+
+    assert duckdb.sql("SELECT 1").fetchone() == (1,)
+    report()
+
+
+def has(module: str) -> None:
+    __import__(module)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1].replace("-", "_")](*sys.argv[2:])
