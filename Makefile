@@ -34,7 +34,7 @@ asan: setup
 
 #: make test-asan   the quick tests under the address and undefined-behaviour sanitizers
 test-asan: asan
-	@tools/run-tests $(ASAN) quick
+	@tools/run-tests $(ASAN) quick --timeout-multiplier 8
 
 #: make test-full   the long tests: many random cases
 test-full: build
