@@ -156,10 +156,13 @@ answer_by_schema (PlaceResolver *resolver, const RelationTableRequest *request, 
                   RelationTableAnswer *answer, GError **error)
 {
   BaseType *schema = resolver->binding->options.schemas[dataset->index];
+  StreamDeltaOptions options;
 
   if (schema == NULL)
     return base_error_set (error, SLUICE_ERROR_PIPELINE_GRAPH_NOT_TOPOLOGICALLY_SORTED,
                            "The dataset `%s` is read before it was analysed", dataset->label);
+  if (request->streaming && !stream_delta_options_read (request->options, &options, error))
+    return FALSE;
   g_autoptr (BaseType) shown = wants_feed (request) ? schema_with_feed (schema) : base_type_ref (schema);
   g_autoptr (GString) sql = g_string_new ("SELECT ");
   for (guint i = 0; i < base_type_n_fields (shown); i++) {

@@ -64,6 +64,29 @@ commit_metadata (WriteBatch *batch, const char *operation, GError **error)
   return done;
 }
 
+/* Flows whose progress is about a table that is gone (dropped, or lost with its directory) begin anew with the one that is made now:
+ * its first commit carries txn(new run id, -1), as that of a reset does. */
+static gboolean
+begin_anew (const PipelineRun *run, const PipelineDataset *dataset, DeltaTransaction *transaction, GPtrArray *progress,
+            GError **error)
+{
+  for (guint i = 0; i < dataset->flows->len && dataset->kind == PIPELINE_STREAMING_TABLE; i++) {
+    const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
+    g_autofree char *run_id = NULL;
+    g_autoptr (StreamProgress) one =
+        stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_READ_ONLY, NULL, NULL, error);
+    if (one == NULL)
+      return FALSE;
+    if (stream_progress_run_id (one) == NULL || stream_progress_last_planned (one) < 0)
+      continue;
+    if (!stream_progress_reset_begin (one, &run_id, error))
+      return FALSE;
+    delta_transaction_set_txn (transaction, run_id, -1);
+    g_ptr_array_add (progress, g_steal_pointer (&one));
+  }
+  return TRUE;
+}
+
 static gboolean
 create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, const BaseType *schema,
               DuckSession *duck, GError **error)
@@ -75,11 +98,18 @@ create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable
       delta_metadata_new (schema, partitions, properties, dataset->name, dataset->table->comment, now_ms);
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
+  g_autoptr (GPtrArray) progress = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_progress_free);
 
-  return batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
-         commit_metadata (
-             batch, dataset->kind == PIPELINE_STREAMING_TABLE ? "CREATE STREAMING TABLE" : "CREATE MATERIALIZED VIEW",
-             error);
+  if (batch == NULL || !write_batch_set_metadata (batch, metadata, error) ||
+      !begin_anew (run, dataset, write_batch_transaction (batch), progress, error) ||
+      !commit_metadata (
+          batch, dataset->kind == PIPELINE_STREAMING_TABLE ? "CREATE STREAMING TABLE" : "CREATE MATERIALIZED VIEW",
+          error))
+    return FALSE;
+  for (guint i = 0; i < progress->len; i++)
+    if (!stream_progress_reset_end (g_ptr_array_index (progress, i), error))
+      return FALSE;
+  return TRUE;
 }
 
 /* ---- keeping it in step ---- */

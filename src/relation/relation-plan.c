@@ -264,7 +264,10 @@ check_operator (RelationOperator *op, GError **error)
         error, SLUICE_ERROR_STREAMING_OUTPUT_MODE_UNSUPPORTED_OPERATION,
         "Output mode append is not supported for an aggregation on streaming data without a watermark.");
   case RELATION_OP_SET:
-    return op->set == RELATION_SET_UNION_ALL || refuse (error, "use UNION DISTINCT, INTERSECT or EXCEPT");
+    if (op->set != RELATION_SET_UNION_ALL)
+      return refuse (error, "use UNION DISTINCT, INTERSECT or EXCEPT");
+    /* The rows of a batch side would come again with every batch of the other. */
+    return (streams (op->input) && streams (op->right)) || refuse (error, "be united with a batch query");
   case RELATION_OP_JOIN:
     return check_join (op, error);
   case RELATION_OP_PROJECT:

@@ -165,6 +165,34 @@ class Graph(unittest.TestCase):
                 self.assertRegex(result.stderr, r"pipeline\.sql:\d+|spark-pipeline\.yml")
                 self.assertEqual([d for d in ("m", "t", "s") if (p.root / "warehouse" / d).exists()], [])
 
+    def test_streaming_queries_that_are_no_streams_are_refused(self):
+        raw = "CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'a INT'); "
+        cases = {
+            "SELECT a FROM STREAM(raw) UNION ALL SELECT 1": "UNSUPPORTED_STREAMING_OPERATION",
+            "SELECT 1 AS a UNION ALL SELECT a FROM STREAM(raw)": "UNSUPPORTED_STREAMING_OPERATION",
+            "SELECT a FROM STREAM(raw) UNION SELECT a FROM STREAM(raw)": "UNSUPPORTED_STREAMING_OPERATION",
+            "SELECT a FROM STREAM(raw) ORDER BY a": "UNSUPPORTED_STREAMING_OPERATION",
+            "SELECT a FROM STREAM(raw) LIMIT 1": "UNSUPPORTED_STREAMING_OPERATION",
+            "SELECT a FROM STREAM(raw) x JOIN STREAM(raw) y USING (a)": "UNSUPPORTED_STREAMING_OPERATION",
+            "SELECT a, count(*) AS n FROM STREAM(raw) GROUP BY a": "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
+            "SELECT a FROM STREAM(raw) WITH (skipChangeCommit = true)": "INVALID_OPTION",
+            "SELECT a FROM STREAM(raw) WITH (startingVersion = -1)": "DELTA_ILLEGAL_OPTION",
+            "SELECT a FROM STREAM(raw) WITH (readChangeFeed = true, wibble = 1)": "INVALID_OPTION",
+        }
+        for query, condition in cases.items():
+            with self.subTest(query), Project(raw + f"CREATE STREAMING TABLE t AS {query};") as p:
+                result = p.run()
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"[{condition}]", result.stderr)
+                self.assertRegex(result.stderr, r"pipeline\.sql:1:\d+")
+                self.assertFalse((p.root / "warehouse").exists() and (p.root / "warehouse" / "raw").exists())
+        with Project(raw + "CREATE STREAMING TABLE t AS SELECT a FROM STREAM(raw) UNION ALL SELECT a + 10 FROM STREAM(raw);") as p:
+            p.add_file([{"a": 1}])
+            p.update()
+            p.add_file([{"a": 2}])
+            p.update()
+            self.assertEqual(p.rows("SELECT a FROM t"), [(1,), (11,), (12,), (2,)])
+
     def test_all_problems_are_reported_together(self):
         with Project("CREATE MATERIALIZED VIEW a AS SELECT * FROM nothing; CREATE MATERIALIZED VIEW b AS SELECT x FROM (SELECT 1 AS y); "
                      "CREATE MATERIALIZED VIEW c AS SELECT * FROM a;") as p:
@@ -225,6 +253,33 @@ class Failures(unittest.TestCase):
                 result = p.run()
             self.assertNotEqual(result.returncode, 0)
             self.assertIn("ACTIVE_UPDATE_EXISTS", result.stderr)
+
+    def test_table_that_is_gone_is_filled_anew(self):
+        """A dropped table, or one lost with its directory, takes its flow's progress with it: no event is missing afterwards."""
+        import shutil
+        sql = ("CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT, n INT'); "
+               "CREATE STREAMING TABLE latest; "
+               "CREATE FLOW latest_flow AS AUTO CDC INTO latest FROM STREAM(raw) KEYS (id) SEQUENCE BY n; "
+               "CREATE MATERIALIZED VIEW total AS SELECT count(*) AS c FROM latest;")
+        for lose in (lambda p: p.query("DROP TABLE latest"), lambda p: shutil.rmtree(p.root / "warehouse" / "latest")):
+            with Project(sql) as p:
+                p.add_file([{"id": 1, "n": 1}, {"id": 1, "n": 2}])
+                p.update()
+                lose(p)
+                p.add_file([{"id": 2, "n": 1}])
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM latest"), [(1, 2), (2, 1)])
+                self.assertEqual(p.rows("SELECT c FROM total"), [(2,)])
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM latest"), [(1, 2), (2, 1)])
+        with Project(sql) as p:
+            p.add_file([{"id": 1, "n": 1}])
+            p.update()
+            p.query("DROP TABLE raw")
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", result.stderr)
+            self.assertEqual(p.rows("SELECT * FROM raw"), [(1, 1)])
 
     def test_storage_of_another_copy_is_noticed(self):
         import shutil
