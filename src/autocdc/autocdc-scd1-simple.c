@@ -7,7 +7,7 @@
  *   - with upserts in state files, or with several rows;
  *   - whose new values have the hash of the old ones: perhaps nothing changed.
  *
- *   autocdc_simple   k, dm, um newest delete and upsert of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before,
+ *   autocdc_simple   k, dm, um newest delete and, unless it is under a delete, newest upsert of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before,
  *                    adds_delete whether dm goes to the state, complex whether the key is set aside
  */
 #include "autocdc-work-private.h"
@@ -53,13 +53,16 @@ classify (AutoCdcWork *work, GError **error)
       " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d) AS has_upsert FROM autocdc_state GROUP BY {K}),"
       " old AS ({old}),"
       " fresh AS (SELECT {K}, {hash} AS hh FROM autocdc_batch b WHERE NOT d),"
-      " met AS (SELECT {K:g}, g.dm, g.um, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
+      " met AS (SELECT {K:g}, g.dm, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
       " g.dm IS NOT NULL AND (k.sd IS NULL OR g.dm > k.sd) AS adds_delete, greatest(g.dm, k.sd) AS floor,"
-      " coalesce(k.has_upsert, false) OR (r.n IS NOT NULL AND (r.n > 1 OR r.hb IS DISTINCT FROM {batch set}"
-      " OR g.um IS NOT DISTINCT FROM r.ho OR (coalesce(g.um > r.ho, false) AND coalesce(f.hh = r.hh, true)))) AS "
-      "complex"
-      " FROM autocdc_best g LEFT JOIN old r ON {J:g,r} LEFT JOIN known k ON {J:g,k} LEFT JOIN fresh f ON {J:g,f})"
-      " SELECT *, CASE WHEN um IS NOT NULL AND (floor IS NULL OR um >= floor) AND (ho IS NULL OR um > ho)"
+      " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um,"
+      " coalesce(k.has_upsert, false) AS has_upsert, coalesce(r.n > 1 OR r.hb IS DISTINCT FROM {batch set}, false) AND "
+      "r.ix IS NOT NULL"
+      " AS is_odd, f.hh = r.hh AS same_hash FROM autocdc_best g LEFT JOIN old r ON {J:g,r} LEFT JOIN known k ON {J:g,k}"
+      " LEFT JOIN fresh f ON {J:g,f})"
+      " SELECT *, has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND same_hash, false) AS "
+      "complex,"
+      " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
       " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND floor > ho THEN 2 ELSE 0 END AS act FROM "
       "met",
       error);
