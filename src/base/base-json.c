@@ -61,3 +61,41 @@ base_json_bool (const json_t *object, const char *key, gboolean fallback)
 
   return json_is_boolean (value) ? json_is_true (value) : fallback;
 }
+
+void
+base_json_append_string (GString *out, const char *text, gsize size)
+{
+  g_string_append_c (out, '"');
+  for (gsize i = 0; i < size; i++) {
+    guchar c = (guchar) text[i];
+    switch (c) {
+    case '"':
+      g_string_append (out, "\\\"");
+      break;
+    case '\\':
+      g_string_append (out, "\\\\");
+      break;
+    case '\b':
+      g_string_append (out, "\\b");
+      break;
+    case '\f':
+      g_string_append (out, "\\f");
+      break;
+    case '\n':
+      g_string_append (out, "\\n");
+      break;
+    case '\r':
+      g_string_append (out, "\\r");
+      break;
+    case '\t':
+      g_string_append (out, "\\t");
+      break;
+    default:
+      if (c < 0x20)
+        g_string_append_printf (out, "\\u%04X", c);
+      else
+        g_string_append_c (out, (char) c);
+    }
+  }
+  g_string_append_c (out, '"');
+}

@@ -23,6 +23,9 @@ char *base_json_text (const json_t *json);
 /* Compact with sorted keys: equal values give equal text. Returns: (transfer full). */
 char *base_json_canonical_text (const json_t *json);
 
+/* Appends @text, UTF-8 that may hold NUL, as a JSON string with its quotes, escaped as Jackson (Spark) does. */
+void base_json_append_string (GString *out, const char *text, gsize size);
+
 /* Members of an object, tolerant: absent or of another type gives the default. Borrows live as long as @object. */
 const char *base_json_string (const json_t *object, const char *key); /* (nullable) */
 gint64 base_json_int64 (const json_t *object, const char *key, gint64 fallback);

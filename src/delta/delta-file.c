@@ -659,12 +659,12 @@ append_partition_values (GString *out, const DeltaFile *file)
   for (guint i = 0; i < file->n_values; i++) {
     if (i > 0)
       g_string_append_c (out, ',');
-    delta_json_append_string (out, file->values[i].column, strlen (file->values[i].column));
+    base_json_append_string (out, file->values[i].column, strlen (file->values[i].column));
     g_string_append_c (out, ':');
     if (file->values[i].text == NULL)
       g_string_append (out, "null");
     else
-      delta_json_append_string (out, file->values[i].text, file->values[i].text_bytes);
+      base_json_append_string (out, file->values[i].text, file->values[i].text_bytes);
   }
   g_string_append_c (out, '}');
 }
@@ -673,7 +673,7 @@ static void
 append_vector (GString *out, const DeltaVectorDescriptor *vector)
 {
   g_string_append_printf (out, ",\"deletionVector\":{\"storageType\":\"%c\",\"pathOrInlineDv\":", vector->storage);
-  delta_json_append_string (out, vector->path_or_inline, strlen (vector->path_or_inline));
+  base_json_append_string (out, vector->path_or_inline, strlen (vector->path_or_inline));
   if (vector->offset >= 0)
     g_string_append_printf (out, ",\"offset\":%" G_GINT64_FORMAT, vector->offset);
   g_string_append_printf (out, ",\"sizeInBytes\":%" G_GINT64_FORMAT ",\"cardinality\":%" G_GINT64_FORMAT "}",
@@ -684,7 +684,7 @@ void
 delta_file_append_json (GString *out, const DeltaFile *file, DeltaFileRole role)
 {
   g_string_append (out, "{\"path\":");
-  delta_json_append_string (out, file->path, strlen (file->path));
+  base_json_append_string (out, file->path, strlen (file->path));
   if (role == DELTA_FILE_REMOVE) {
     if (file->deletion_ms >= 0)
       g_string_append_printf (out, ",\"deletionTimestamp\":%" G_GINT64_FORMAT, file->deletion_ms);
@@ -702,7 +702,7 @@ delta_file_append_json (GString *out, const DeltaFile *file, DeltaFileRole role)
     g_string_append_printf (out, ",\"dataChange\":%s", file->data_change ? "true" : "false");
   if (file->stats != NULL && role != DELTA_FILE_CDC) {
     g_string_append (out, ",\"stats\":");
-    delta_json_append_string (out, file->stats, strlen (file->stats));
+    base_json_append_string (out, file->stats, strlen (file->stats));
   }
   if (file->tags != NULL) {
     g_autofree char *tags = base_json_text (file->tags);
@@ -716,7 +716,7 @@ delta_file_append_json (GString *out, const DeltaFile *file, DeltaFileRole role)
     g_string_append_printf (out, ",\"defaultRowCommitVersion\":%" G_GINT64_FORMAT, file->default_row_commit_version);
   if (file->clustering_provider != NULL && role == DELTA_FILE_ADD) {
     g_string_append (out, ",\"clusteringProvider\":");
-    delta_json_append_string (out, file->clustering_provider, strlen (file->clustering_provider));
+    base_json_append_string (out, file->clustering_provider, strlen (file->clustering_provider));
   }
   g_string_append_c (out, '}');
 }

@@ -71,7 +71,4 @@ delta_json_is (const DeltaJsonSlice *slice, const char *text, gsize size)
  * becomes U+FFFD). Returns: (transfer full). */
 char *delta_json_unescape (const DeltaJsonSlice *slice, gsize *size);
 
-/* Appends @text as a quoted JSON string. */
-void delta_json_append_string (GString *out, const char *text, gsize size);
-
 G_END_DECLS

@@ -407,35 +407,3 @@ delta_json_unescape (const DeltaJsonSlice *slice, gsize *size)
     *size = (gsize) (to - text);
   return text;
 }
-
-void
-delta_json_append_string (GString *out, const char *text, gsize size)
-{
-  g_string_append_c (out, '"');
-  for (gsize i = 0; i < size; i++) {
-    guchar byte = (guchar) text[i];
-    switch (byte) {
-    case '"':
-      g_string_append (out, "\\\"");
-      break;
-    case '\\':
-      g_string_append (out, "\\\\");
-      break;
-    case '\n':
-      g_string_append (out, "\\n");
-      break;
-    case '\r':
-      g_string_append (out, "\\r");
-      break;
-    case '\t':
-      g_string_append (out, "\\t");
-      break;
-    default:
-      if (byte < 0x20 || byte == 0x7F)
-        g_string_append_printf (out, "\\u%04x", byte);
-      else
-        g_string_append_c (out, (char) byte);
-    }
-  }
-  g_string_append_c (out, '"');
-}

@@ -3,6 +3,7 @@
  */
 #include "duck-vector.h"
 
+#include "base-json.h"
 #include "duck-private.h"
 
 #include <math.h>
@@ -198,38 +199,6 @@ duck_vector_set_list (DuckVector *vector, guint64 row, guint64 length)
 /* ---- JSON text ---- */
 
 static void
-append_json_string (GString *out, const char *text, gsize length)
-{
-  g_string_append_c (out, '"');
-  for (gsize i = 0; i < length; i++) {
-    guchar c = (guchar) text[i];
-    switch (c) {
-    case '"':
-      g_string_append (out, "\\\"");
-      break;
-    case '\\':
-      g_string_append (out, "\\\\");
-      break;
-    case '\n':
-      g_string_append (out, "\\n");
-      break;
-    case '\r':
-      g_string_append (out, "\\r");
-      break;
-    case '\t':
-      g_string_append (out, "\\t");
-      break;
-    default:
-      if (c < 0x20)
-        g_string_append_printf (out, "\\u%04x", c);
-      else
-        g_string_append_c (out, (char) c);
-    }
-  }
-  g_string_append_c (out, '"');
-}
-
-static void
 append_int128 (GString *out, unsigned __int128 magnitude, gboolean negative, guint scale)
 {
   char digits[48];
@@ -418,7 +387,7 @@ append_key (const DuckVector *keys, const DuckType *type, guint64 row, GString *
   if (text->len > 0 && text->str[0] == '"')
     g_string_append_len (out, text->str, (gssize) text->len);
   else
-    append_json_string (out, text->str, text->len);
+    base_json_append_string (out, text->str, text->len);
 }
 
 static void
@@ -472,7 +441,7 @@ append_nested (const DuckVector *vector, const DuckType *type, guint64 row, GStr
     const char *name = duck_type_child_name (type, i);
     if (i > 0)
       g_string_append_c (out, ',');
-    append_json_string (out, name, strlen (name));
+    base_json_append_string (out, name, strlen (name));
     g_string_append_c (out, ':');
     duck_vector_append_json (&vector->children[i], duck_type_child (type, i), row, out);
   }
@@ -487,7 +456,7 @@ duck_vector_append_json (const DuckVector *vector, const DuckType *type, guint64
   } else if (vector->kind == DUCK_KIND_VARCHAR) {
     gsize length;
     const char *text = duck_vector_string (vector, row, &length);
-    append_json_string (out, text, length);
+    base_json_append_string (out, text, length);
   } else if (vector->kind == DUCK_KIND_BLOB) {
     gsize length;
     const char *bytes = duck_vector_string (vector, row, &length);

@@ -7,6 +7,7 @@
  * 2. A value is stored only if nothing of it is lost: 1.5 and "12" are no BIGINT, 300 is no TINYINT.
  */
 #include "base-error.h"
+#include "base-json.h"
 #include "base-text.h"
 #include "duck-kernel.h"
 #include "files-json-convert-private.h"
@@ -71,7 +72,7 @@ field_init (Field *field, const char *name, const DuckType *type)
   field->name_size = strlen (name);
   field->folded = base_text_folded (name);
   g_autoptr (GString) quoted = g_string_new (NULL);
-  files_json_append_quoted (quoted, name, strlen (name));
+  base_json_append_string (quoted, name, strlen (name));
   field->json_name = g_strndup (quoted->str + 1, quoted->len - 2);
   field->kind = duck_type_kind (type);
   field->width = (guint8) duck_type_width (type);
@@ -514,7 +515,7 @@ finish_rescued (GString *members, const char *path, gsize path_size, DuckVector 
 {
   g_string_prepend_c (members, '{');
   g_string_append (members, ",\"_file_path\":");
-  files_json_append_quoted (members, path, path_size);
+  base_json_append_string (members, path, path_size);
   g_string_append_c (members, '}');
   duck_vector_set_string (vector, row, members->str, members->len);
 }
@@ -544,7 +545,7 @@ put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guin
     duck_vector_set_string (&fields->children[n_plain], row, record->at, size);
   } else if (converter->mode & FILES_JSON_RESCUE) {
     g_autoptr (GString) quoted = g_string_new (NULL);
-    files_json_append_quoted (quoted, record->at, size);
+    base_json_append_string (quoted, record->at, size);
     rescue_member (rescued, "_corrupt_record", strlen ("_corrupt_record"), quoted->str, quoted->len);
   }
   for (guint i = 0; i < n_plain; i++)
@@ -707,16 +708,16 @@ rescue (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     const char *name = duck_vector_string (&call->args[2], row, &name_size);
     const char *value = duck_vector_string (&call->args[3], row, &value_size);
     g_string_assign (out, "{");
-    files_json_append_quoted (out, name, name_size);
+    base_json_append_string (out, name, name_size);
     g_string_append_c (out, ':');
-    files_json_append_quoted (out, value, value_size);
+    base_json_append_string (out, value, value_size);
     g_string_append_c (out, ',');
     if (has_old) {
       g_string_append_len (out, old + 1, (gssize) size - 1);
     } else {
       const char *path = duck_vector_string (&call->args[1], row, &path_size);
       g_string_append (out, "\"_file_path\":");
-      files_json_append_quoted (out, path, path_size);
+      base_json_append_string (out, path, path_size);
       g_string_append_c (out, '}');
     }
     duck_vector_set_string (call->result, row, out->str, out->len);

@@ -49,7 +49,5 @@ gboolean files_json_next_element (FilesJsonSpan *cursor, FilesJsonKind *kind, Fi
 void files_json_decode (const FilesJsonSpan *string, GString *out);
 /* Whether decoding would change the span. */
 gboolean files_json_has_escape (const FilesJsonSpan *string);
-/* Appends @text with the quotes and escapes of a JSON string. */
-void files_json_append_quoted (GString *out, const char *text, gsize size);
 
 G_END_DECLS

@@ -283,19 +283,3 @@ files_json_decode (const FilesJsonSpan *string, GString *out)
     p++;
   }
 }
-
-void
-files_json_append_quoted (GString *out, const char *text, gsize size)
-{
-  g_string_append_c (out, '"');
-  for (gsize i = 0; i < size; i++) {
-    guchar c = (guchar) text[i];
-    if (c == '"' || c == '\\')
-      g_string_append_c (out, '\\');
-    if (c < 0x20)
-      g_string_append_printf (out, "\\u%04x", c);
-    else
-      g_string_append_c (out, (char) c);
-  }
-  g_string_append_c (out, '"');
-}

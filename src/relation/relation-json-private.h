@@ -42,7 +42,6 @@ RelationJson *relation_json_parse (const char *text, gsize size, RelationJsonFla
 
 /* Compact; numbers with a point or an exponent as Java prints a double. */
 void relation_json_print (GString *out, const RelationJson *json);
-void relation_json_append_string (GString *out, const char *text, gsize size);
 
 /* The last member of that name, exact case; NULL. */
 const RelationJson *relation_json_member (const RelationJson *json, const char *name, gsize size);

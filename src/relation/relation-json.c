@@ -1,4 +1,5 @@
 /* JSON as Jackson reads and prints it; see relation-json-private.h. */
+#include "base-json.h"
 #include "relation-json-private.h"
 #include "relation-number-private.h"
 
@@ -328,44 +329,6 @@ relation_json_parse (const char *text, gsize size, RelationJsonFlags flags)
 
 /* ---- printing ---- */
 
-void
-relation_json_append_string (GString *out, const char *text, gsize size)
-{
-  g_string_append_c (out, '"');
-  for (gsize i = 0; i < size; i++) {
-    guchar c = (guchar) text[i];
-    switch (c) {
-    case '"':
-      g_string_append (out, "\\\"");
-      break;
-    case '\\':
-      g_string_append (out, "\\\\");
-      break;
-    case '\b':
-      g_string_append (out, "\\b");
-      break;
-    case '\f':
-      g_string_append (out, "\\f");
-      break;
-    case '\n':
-      g_string_append (out, "\\n");
-      break;
-    case '\r':
-      g_string_append (out, "\\r");
-      break;
-    case '\t':
-      g_string_append (out, "\\t");
-      break;
-    default:
-      if (c < 0x20)
-        g_string_append_printf (out, "\\u%04X", c);
-      else
-        g_string_append_c (out, (char) c);
-    }
-  }
-  g_string_append_c (out, '"');
-}
-
 static void
 append_number (GString *out, const RelationJson *json)
 {
@@ -390,7 +353,7 @@ relation_json_print (GString *out, const RelationJson *json)
     append_number (out, json);
     break;
   case RELATION_JSON_STRING:
-    relation_json_append_string (out, json->text, json->size);
+    base_json_append_string (out, json->text, json->size);
     break;
   case RELATION_JSON_ARRAY:
   case RELATION_JSON_OBJECT: {
@@ -401,7 +364,7 @@ relation_json_print (GString *out, const RelationJson *json)
         g_string_append_c (out, ',');
       if (object) {
         const GString *key = g_ptr_array_index (json->keys, i);
-        relation_json_append_string (out, key->str, key->len);
+        base_json_append_string (out, key->str, key->len);
         g_string_append_c (out, ':');
       }
       relation_json_print (out, g_ptr_array_index (json->items, i));

@@ -498,7 +498,7 @@ write_struct (JsonWriter *writer, const BaseType *type, const DuckVector *vector
     if (is_null && !writer->bind->keep_nulls)
       continue;
     begin_item (writer, TRUE, n++);
-    relation_json_append_string (writer->out, field->name, strlen (field->name));
+    base_json_append_string (writer->out, field->name, strlen (field->name));
     g_string_append (writer->out, writer->bind->pretty ? " : " : ":");
     if (!write_json (writer, field->type, &vector->children[i], row, error))
       return FALSE;
@@ -528,7 +528,7 @@ write_list (JsonWriter *writer, const BaseType *type, const DuckVector *vector, 
       if (!relation_value_append_text (key, base_type_key (type), &vector->children[0], entry.offset + i,
                                        writer->bind->convert.zone, error))
         return FALSE;
-      relation_json_append_string (writer->out, key->str, key->len);
+      base_json_append_string (writer->out, key->str, key->len);
       g_string_append (writer->out, writer->bind->pretty ? " : " : ":");
     }
     if (!write_json (writer, is_map ? base_type_value (type) : base_type_element (type),
@@ -565,7 +565,7 @@ write_time (JsonWriter *writer, BaseTypeKind kind, gint64 value, GError **error)
                                                      : value;
   if (!relation_pattern_format (pattern, instant, bind->convert.zone, text, error))
     return FALSE;
-  relation_json_append_string (writer->out, text->str, text->len);
+  base_json_append_string (writer->out, text->str, text->len);
   return TRUE;
 }
 
@@ -586,13 +586,13 @@ write_json (JsonWriter *writer, const BaseType *type, const DuckVector *vector, 
     return write_list (writer, type, vector, row, error);
   case BASE_TYPE_STRING: {
     const char *text = duck_vector_string (vector, row, &size);
-    relation_json_append_string (writer->out, text, size);
+    base_json_append_string (writer->out, text, size);
     return TRUE;
   }
   case BASE_TYPE_BINARY: {
     const char *bytes = duck_vector_string (vector, row, &size);
     g_autofree char *text = g_base64_encode ((const guchar *) bytes, size);
-    relation_json_append_string (writer->out, text, strlen (text));
+    base_json_append_string (writer->out, text, strlen (text));
     return TRUE;
   }
   case BASE_TYPE_DATE:
@@ -615,7 +615,7 @@ write_json (JsonWriter *writer, const BaseType *type, const DuckVector *vector, 
     g_autoptr (GString) text = g_string_new (NULL);
     if (!relation_value_append_text (text, type, vector, row, NULL, error))
       return FALSE;
-    relation_json_append_string (writer->out, text->str, text->len);
+    base_json_append_string (writer->out, text->str, text->len);
     return TRUE;
   }
   default:
