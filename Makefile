@@ -44,8 +44,9 @@ test-full: build
 test-fault: build
 	@tools/run-tests $(BUILD) fault
 
-#: make test-spark  read every kind of table back with Apache Spark (downloads Spark through pip and Maven)
+#: make test-spark  read every kind of table back with Apache Spark (first tools/setup-spark: 500 MB through pip and Maven)
 test-spark: build
+	@tools/setup-spark
 	@tools/run-tests $(BUILD) spark
 
 #: make fuzz        every decoder of foreign bytes, 60 s each

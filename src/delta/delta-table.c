@@ -342,9 +342,10 @@ delta_table_exists (DeltaTable *table, gboolean *exists, GError **error)
   g_autoptr (GPtrArray) entries = NULL;
   gboolean found = FALSE;
 
-  /* Names of commits and checkpoints begin with a digit and so sort before all others. */
-  if (!store_list (table->store, DELTA_LOG_DIRECTORY, NULL, STORE_LIST_DIRECTORY | STORE_LIST_NAMES_ONLY, 1, &entries,
-                   error))
+  /* Names of commits and checkpoints begin with a digit. Those of Hadoop's checksums begin with a dot, which sorts before; the slash
+   * lies between the two. */
+  if (!store_list (table->store, DELTA_LOG_DIRECTORY, DELTA_LOG_DIRECTORY "/",
+                   STORE_LIST_DIRECTORY | STORE_LIST_NAMES_ONLY, 1, &entries, error))
     return FALSE;
   if (entries->len > 0) {
     const StoreEntry *entry = entries->pdata[0];

@@ -134,7 +134,14 @@ rows_to_result (Rows *rows, DmlResult *result)
 {
   dml_result_clear (result);
   result->schema = base_type_ref (rows->schema);
-  result->sql = g_strdup (rows->sql->str);
+  if (rows->n_rows > 0) {
+    result->sql = g_strdup (rows->sql->str);
+    return;
+  }
+  /* A log whose commits are all cleaned away has no history, but columns. */
+  for (guint i = 0; i < base_type_n_fields (rows->schema); i++)
+    add_cell (rows, "NULL");
+  result->sql = g_strconcat (rows->sql->str, " WHERE false", NULL);
 }
 
 static void

@@ -6,7 +6,8 @@
  * 2. Strings are cut to 32 characters; a cut maximum gets U+10FFFF appended, which no character exceeds bytewise.
  * 3. Timestamps are milliseconds, minimum rounded down and maximum rounded up, so that readers that take a bound literally and
  *    readers that add the millisecond themselves are both right.
- * 4. Booleans and binaries have counts only, arrays and maps nothing (Parquet counts their elements, not their rows).
+ * 4. The maximum -0.0 is written as 0.0: there are readers that take -0.0 for less than 0.0, in Parquet as well.
+ * 5. Booleans and binaries have counts only, arrays and maps nothing (Parquet counts their elements, not their rows).
  */
 #include "write-statistics.h"
 
@@ -138,9 +139,12 @@ write_statistics_bound (const BaseType *type, const char *text, gboolean is_max)
   case BASE_TYPE_SHORT:
   case BASE_TYPE_INTEGER:
   case BASE_TYPE_LONG:
+  case BASE_TYPE_DECIMAL:
+    return is_number (text) ? g_strdup (text) : NULL;
   case BASE_TYPE_FLOAT:
   case BASE_TYPE_DOUBLE:
-  case BASE_TYPE_DECIMAL:
+    if (is_max && (g_str_equal (text, "-0.0") || g_str_equal (text, "-0")))
+      return g_strdup ("0.0");
     return is_number (text) ? g_strdup (text) : NULL;
   case BASE_TYPE_STRING:
     return string_bound (text, is_max);

@@ -1,41 +1,23 @@
-"""The command under test, and the other engines' ways to read a table."""
-import datetime as dt
-import decimal
+"""delta-rs and DuckDB as readers: path → a pyarrow table."""
 import functools
-import json
-import math
-import os
 import pathlib
-import subprocess
 
 import pytest
 
 duckdb = pytest.importorskip("duckdb")
 deltalake = pytest.importorskip("deltalake")
 extension = pytest.importorskip("duckdb_extension_delta")
-
-BUILD = pathlib.Path(os.environ.get("SLUICE_BUILD", "build"))
-UTC = dt.timezone.utc
+pyarrow = pytest.importorskip("pyarrow")
 
 
-def sluice(warehouse, sql, output="json"):
-    done = subprocess.run(
-        [BUILD / "sluice", "sql", "--warehouse", warehouse, "--output", output, sql], capture_output=True, text=True
-    )
-    assert done.returncode == 0, f"{sql}\n{done.stderr}"
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def delete(table, condition):
-    subprocess.run([os.environ.get("SLUICE_DELETE_ROWS", BUILD / "tests/interop/delete-rows"), table, condition], check=True)
-
-
-def read_delta_rs(path):
+def read_delta_rs(path, condition="true"):
     table = deltalake.DeltaTable(str(path))
-    batches = deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all()
-    import pyarrow
+    return pyarrow.table(deltalake.QueryBuilder().register("t", table).execute(f"SELECT * FROM t WHERE {condition}").read_all())
 
-    return pyarrow.table(batches).to_pylist()
+
+def read_delta_rs_feed(path):
+    """Without the time of the commit: delta-rs takes commitInfo's, Spark and Sluice the file's."""
+    return pyarrow.table(deltalake.DeltaTable(str(path)).load_cdf(starting_version=0)).drop_columns("_commit_timestamp")
 
 
 @functools.lru_cache
@@ -47,31 +29,8 @@ def duckdb_connection():
     return connection
 
 
-def read_duckdb(path):
-    return duckdb_connection().sql(f"SELECT * FROM delta_scan('{path}')").to_arrow_table().to_pylist()
-
-
-def canon(value):
-    """One spelling for equal values of different readers: maps as sorted pairs, numbers as text, times in UTC."""
-    if isinstance(value, dict):
-        return {key: canon(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        if value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-            return sorted([repr(canon(key)), canon(inner)] for key, inner in value)
-        return [canon(inner) for inner in value]
-    if isinstance(value, float):
-        return "nan" if math.isnan(value) else repr(value)
-    if isinstance(value, dt.datetime):
-        return (value.astimezone(UTC) if value.tzinfo else value).isoformat()
-    if isinstance(value, (dt.date, decimal.Decimal)):
-        return str(value)
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value).hex()
-    return value
-
-
-def rows_of(rows):
-    return sorted((json.dumps(canon(row), sort_keys=True, default=str) for row in rows))
+def read_duckdb(path, condition="true"):
+    return duckdb_connection().sql(f"SELECT * FROM delta_scan('{path}') WHERE {condition}").to_arrow_table()
 
 
 READERS = {"delta-rs": read_delta_rs, "duckdb": read_duckdb}

@@ -102,10 +102,10 @@ TUTORIAL_2 = [
 
 
 class Project:
-    """`with Project(sql) as p:` makes the directory and removes it again."""
+    """`with Project(sql) as p:` makes the directory and removes it again; @directory: one to use instead, which is there."""
 
-    def __init__(self, sql, name="test", configuration=""):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="sluice-project-"))
+    def __init__(self, sql, name="test", configuration="", directory=None):
+        self.root = pathlib.Path(directory or tempfile.mkdtemp(prefix="sluice-project-"))
         (self.root / "sql").mkdir()
         (self.root / "in" / "customers").mkdir(parents=True)
         self.spec = self.root / "spark-pipeline.yml"

@@ -16,6 +16,8 @@ static const BoundCase bound_cases[] = {
   { BASE_TYPE_LONG, "9223372036854775807", "9223372036854775807", "9223372036854775807" },
   { BASE_TYPE_DOUBLE, "1.5", "1.5", "1.5" },
   { BASE_TYPE_DOUBLE, "1e+20", "1e+20", "1e+20" },
+  { BASE_TYPE_DOUBLE, "-0.0", "-0.0", "0.0" },
+  { BASE_TYPE_FLOAT, "-0.0", "-0.0", "0.0" },
   { BASE_TYPE_DOUBLE, "inf", NULL, NULL },
   { BASE_TYPE_DOUBLE, "-inf", NULL, NULL },
   { BASE_TYPE_DOUBLE, "nan", NULL, NULL },

@@ -1,0 +1,113 @@
+"""Reads Delta tables with Apache Spark, all in one process: spark_reader.py JOB RESULT, both JSON. Runs in the Python that has pyspark.
+
+JOB: {"jars": directory, "scratch": directory, "tables": [{"name", "path", "feed": first version or null, "filters": [condition],
+"refuses": bool, "statements": [SQL to run, {t} is the table]}]}.
+RESULT: table name → {"columns": [[name, type]], "rows", "filtered": rows for each filter, "feed", "versions", "changed": rows after the statements, "written": what each attempt to write gave, "error"}.
+"""
+import datetime as dt
+import json
+import os
+import pathlib
+import sys
+import time
+import traceback
+
+os.environ["TZ"] = "UTC"  # TimestampType arrives as local time
+time.tzset()
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
+
+from render import render
+
+
+def plain(value, type_):
+    """@value of Spark type @type_ as render() wants it: structs as dict, maps as pairs, timestamps with their zone."""
+    if value is None:
+        return None
+    if isinstance(type_, T.StructType):
+        return {field.name: plain(inner, field.dataType) for field, inner in zip(type_.fields, value)}
+    if isinstance(type_, T.ArrayType):
+        return [plain(inner, type_.elementType) for inner in value]
+    if isinstance(type_, T.MapType):
+        return [(plain(key, type_.keyType), plain(inner, type_.valueType)) for key, inner in value.items()]
+    if isinstance(type_, T.TimestampType):
+        return value.replace(tzinfo=dt.timezone.utc)
+    return value
+
+
+def rows_of(frame):
+    return [render(plain(row, frame.schema)) for row in frame.collect()]
+
+
+def message(error):
+    return " ".join(str(error).split())[:1500]
+
+
+def attempts_to_write(spark, path):
+    found = {}
+    for name, sql in (
+        ("append", f"INSERT INTO delta.`{path}` SELECT * FROM delta.`{path}`"),
+        ("delete", f"DELETE FROM delta.`{path}`"),
+        ("optimize", f"OPTIMIZE delta.`{path}`"),
+    ):
+        try:
+            spark.sql(sql).collect()
+            found[name] = "written"
+        except Exception as error:
+            found[name] = message(error)
+    return found
+
+
+def read(spark, table):
+    found = dict(error=None, filtered=[])
+    try:
+        frame = spark.read.format("delta").load(table["path"])
+        found["columns"] = [[field.name, field.dataType.simpleString()] for field in frame.schema.fields]
+        found["rows"] = rows_of(frame)
+        for condition in table["filters"]:
+            found["filtered"].append(rows_of(frame.where(condition)))
+        found["versions"] = [row.version for row in spark.sql(f"DESCRIBE HISTORY delta.`{table['path']}`").collect()]
+        if table["feed"] is not None:
+            changes = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", table["feed"])
+            found["feed"] = rows_of(changes.load(table["path"]))
+        if table["refuses"]:
+            found["written"] = attempts_to_write(spark, table["path"])
+        for statement in table["statements"]:
+            spark.sql(statement.format(t=f"delta.`{table['path']}`")).collect()
+        found["changed"] = rows_of(spark.read.format("delta").load(table["path"])) if table["statements"] else None
+    except Exception as error:
+        found["error"] = message(error)
+        traceback.print_exc()
+    return found
+
+
+def main(job_file, result_file):
+    job = json.loads(pathlib.Path(job_file).read_text())
+    settings = {
+        "spark.driver.extraClassPath": f"{job['jars']}/*",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": f"{job['scratch']}/spark-warehouse",
+        "spark.local.dir": job["scratch"],
+        "spark.sql.shuffle.partitions": "1",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    result = {table["name"]: read(spark, table) for table in job["tables"]}
+    pathlib.Path(result_file).write_text(json.dumps(result))
+    spark.stop()
+
+
+main(*sys.argv[1:])
