@@ -5,6 +5,8 @@
  * Every file gets a fresh warehouse below a temporary directory, and is one TAP test. The runner uses include/sluice.h only, as
  * a program outside would. A file ends at its first failure, because what follows would only repeat it.
  */
+#include "../support/tree.h"
+
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -293,19 +295,6 @@ run_directive (Run *run)
 }
 
 static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) directory = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL) {
-    g_autofree char *inner = g_build_filename (path, name, NULL);
-    remove_tree (inner);
-  }
-  (void) g_remove (path); /* a temporary directory: what stays, stays */
-}
-
-static void
 run_lines (Run *run)
 {
   g_unsetenv ("SLUICE_CLOCK_US");
@@ -333,7 +322,7 @@ run_file (const char *directory, const char *name, guint number)
   }
   run.lines = lines = g_strsplit (content, "\n", 0);
   run_lines (&run);
-  remove_tree (temporary);
+  tree_remove (temporary);
   g_free (run.warehouse_path);
   ok = run.failure == NULL;
   printf ("%s %u %s%s%s\n", ok ? "ok" : "not ok", number, name, run.skipped != NULL && ok ? " # SKIP " : "",

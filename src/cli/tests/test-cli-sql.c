@@ -1,4 +1,6 @@
 /* The binary as a user types it: what goes to stdout and stderr, and the exit code. */
+#include "../../../tests/support/tree.h"
+
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <signal.h>
@@ -27,22 +29,9 @@ set_up (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 }
 
 static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) directory = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL) {
-    g_autofree char *inner = g_build_filename (path, name, NULL);
-    remove_tree (inner);
-  }
-  (void) g_remove (path); /* a temporary directory: what stays, stays */
-}
-
-static void
 tear_down (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
-  remove_tree (fixture->directory);
+  tree_remove (fixture->directory);
   g_free (fixture->directory);
   g_free (fixture->out);
   g_free (fixture->err);

@@ -1,4 +1,5 @@
 /* Raw files as rows, end to end: what is stored, what is rescued, what is refused. */
+#include "../../../tests/support/tree.h"
 #include "base-error.h"
 #include "files-schema.h"
 #include "files-source.h"
@@ -25,27 +26,11 @@ set_up (Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 }
 
 static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
-    g_autofree char *child = g_build_filename (path, name, NULL);
-    if (g_file_test (child, G_FILE_TEST_IS_DIR))
-      remove_tree (child);
-    else
-      g_unlink (child);
-  }
-  g_rmdir (path);
-}
-
-static void
 tear_down (Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
   duck_session_free (fixture->session);
   duck_engine_unref (fixture->engine);
-  remove_tree (fixture->directory);
+  tree_remove (fixture->directory);
   g_free (fixture->directory);
 }
 

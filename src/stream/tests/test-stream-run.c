@@ -1,4 +1,5 @@
 /* Exactly once: files arrive in drops, storage fails at every operation in turn, and a target that proves its batches gets every file once. */
+#include "../../../tests/support/tree.h"
 #include "base-error.h"
 #include "files-source.h"
 #include "relation-kernel.h"
@@ -68,7 +69,7 @@ target_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
     return TRUE;
   g_autoptr (RelationText) text = relation_plan_lower (plan, &lowering, error);
   g_autoptr (DuckResult) result =
-    text != NULL ? duck_session_query (target->fixture->session, relation_text_sql (text)->str, NULL, error) : NULL;
+      text != NULL ? duck_session_query (target->fixture->session, relation_text_sql (text)->str, NULL, error) : NULL;
   if (result == NULL)
     return FALSE;
   while (duck_result_next (result, &chunk, error) && chunk != NULL)
@@ -77,7 +78,7 @@ target_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
       g_array_append_val (target->values, value);
     }
   proof = g_new0 (Proof, 1);
-  *proof = (Proof) { batch->batch, g_strdup (batch->digest) };
+  *proof = (Proof){ batch->batch, g_strdup (batch->digest) };
   g_hash_table_insert (target->proofs, g_strdup (batch->run_id), proof);
   return TRUE;
 }
@@ -85,7 +86,7 @@ target_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 static void
 target_init (Target *target, Fixture *fixture)
 {
-  *target = (Target) { .sink = { target_proof, target_apply }, .fixture = fixture };
+  *target = (Target){ .sink = { target_proof, target_apply }, .fixture = fixture };
   target->proofs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) proof_free);
   target->values = g_array_new (FALSE, FALSE, sizeof (gint64));
 }
@@ -96,22 +97,6 @@ target_clear (Target *target)
   g_hash_table_unref (target->proofs);
   g_array_unref (target->values);
   base_type_unref (target->shown);
-}
-
-static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
-    g_autofree char *child = g_build_filename (path, name, NULL);
-    if (g_file_test (child, G_FILE_TEST_IS_DIR))
-      remove_tree (child);
-    else
-      g_unlink (child);
-  }
-  g_rmdir (path);
 }
 
 static void
@@ -129,7 +114,7 @@ tear_down (Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
 {
   duck_session_free (fixture->session);
   duck_engine_unref (fixture->engine);
-  remove_tree (fixture->root);
+  tree_remove (fixture->root);
   g_free (fixture->root);
 }
 
@@ -138,7 +123,7 @@ fresh (Fixture *fixture)
 {
   g_autofree char *in = g_build_filename (fixture->root, "in", NULL);
 
-  remove_tree (fixture->root);
+  tree_remove (fixture->root);
   g_assert_cmpint (g_mkdir_with_parents (in, 0777), ==, 0);
 }
 
@@ -153,13 +138,14 @@ drop_file (Fixture *fixture, guint n)
 }
 
 static gboolean
-run (Fixture *fixture, Target *target, StoreContext *context, const char *const *pairs, StreamRunOutcome *outcome, GError **error)
+run (Fixture *fixture, Target *target, StoreContext *context, const char *const *pairs, StreamRunOutcome *outcome,
+     GError **error)
 {
   g_autofree char *storage_path = g_build_filename (fixture->root, "storage", NULL);
   g_autofree char *in = g_build_filename (fixture->root, "in", NULL);
   g_autoptr (Store) storage = store_open (context, storage_path, error);
   g_autoptr (StreamProgress) progress =
-    storage != NULL ? stream_progress_open (storage, "flow", STREAM_PROGRESS_MAKE, NULL, NULL, error) : NULL;
+      storage != NULL ? stream_progress_open (storage, "flow", STREAM_PROGRESS_MAKE, NULL, NULL, error) : NULL;
   g_autoptr (FilesOptions) options = files_options_new (FILES_ASK_READ_FILES, in, NULL, "json", pairs, NULL, NULL);
   if (progress == NULL)
     return FALSE;
