@@ -2,8 +2,8 @@
  *
  *   bench-autocdc TABLE SOURCE N-BATCHES [--legacy-feed]
  *
- * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq. The base goes in as
- * batch 0 and is timed apart. Every fsync is counted and timed (the linker puts our wrappers before libc's).
+ * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq. Where there is no table
+ * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it. Every fsync is counted and timed (the linker puts our wrappers before libc's).
  */
 #include "autocdc.h"
 
@@ -201,11 +201,15 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
   g_autofree char *base = g_build_filename (source, "base.parquet", NULL);
   struct rusage usage;
   Spent start = now ();
+  gboolean loaded;
 
   json_object_set_new (report, "batches", batches);
   if (!open_bench (bench, location, error))
     return FALSE;
-  for (gint64 i = -1; i < n_batches; i++) {
+  if (!delta_table_exists (bench->table, &loaded, error))
+    return FALSE;
+  bench->batch_id = loaded ? 1 : 0;
+  for (gint64 i = bench->batch_id - 1; i < n_batches; i++) {
     g_autofree char *name = g_strdup_printf ("batch-%" G_GINT64_FORMAT ".parquet", i);
     g_autofree char *path = i < 0 ? g_strdup (base) : g_build_filename (source, name, NULL);
     AutoCdcOutcome outcome = { 0 };

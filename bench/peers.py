@@ -96,7 +96,7 @@ def make_log(directory: str, commits: str) -> None:
     report()
 
 
-# ---- AUTO CDC ----
+# ---- AUTO CDC: the base is loaded where there is no table yet; with 0 batches nothing else is done ----
 
 
 def cdc_deltalake(directory: str, table: str, batches: str, *flags: str) -> None:
@@ -105,7 +105,8 @@ def cdc_deltalake(directory: str, table: str, batches: str, *flags: str) -> None
 
     configuration = {"delta.enableChangeDataFeed": "true"} if "--legacy-feed" in flags else {}
     load = Spent()
-    write_deltalake(table, pq.read_table(f"{directory}/base.parquet").drop_columns(["op"]), configuration=configuration)
+    if not os.path.exists(table):
+        write_deltalake(table, pq.read_table(f"{directory}/base.parquet").drop_columns(["op"]), configuration=configuration)
     load = load.end()
     spent = []
     for b in range(int(batches)):
@@ -124,7 +125,7 @@ def cdc_duckdb(directory: str, database: str, batches: str) -> None:
 
     con = duckdb.connect(database)
     load = Spent()
-    con.execute(f"CREATE TABLE t AS SELECT {COLUMNS} FROM read_parquet('{directory}/base.parquet')")
+    con.execute(f"CREATE TABLE IF NOT EXISTS t AS SELECT {COLUMNS} FROM read_parquet('{directory}/base.parquet')")
     con.execute("CHECKPOINT")
     load = load.end()
     spent = []
@@ -146,7 +147,8 @@ def cdc_polars(directory: str, file: str, batches: str) -> None:
 
     names = [c.strip() for c in COLUMNS.split(",")]
     load = Spent()
-    pl.read_parquet(f"{directory}/base.parquet").select(names).write_parquet(file)
+    if not os.path.exists(file):
+        pl.read_parquet(f"{directory}/base.parquet").select(names).write_parquet(file)
     load = load.end()
     spent = []
     for b in range(int(batches)):

@@ -8,17 +8,6 @@
 
 /* ---- opening ---- */
 
-static gboolean
-setup (DuckSession *session, GError **error)
-{
-  /* Progress is only kept when the bar is on; printing it is not ours. */
-  return duck_session_execute (session,
-                               "SET enable_progress_bar = true; SET enable_progress_bar_print = false; "
-                               "SET progress_bar_time = 0",
-                               NULL, error) &&
-         duck_session_set_time_zone (session, "UTC", error);
-}
-
 DuckSession *
 duck_session_new (DuckEngine *engine, GError **error)
 {
@@ -29,7 +18,7 @@ duck_session_new (DuckEngine *engine, GError **error)
     base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "DuckDB gave no connection");
     return NULL;
   }
-  if (!setup (session, error))
+  if (!duck_session_set_time_zone (session, "UTC", error))
     return NULL;
   return g_steal_pointer (&session);
 }
@@ -126,6 +115,16 @@ duck_session_time_zone (DuckSession *session)
   return session->time_zone;
 }
 
+gboolean
+duck_session_watch_progress (DuckSession *session, GError **error)
+{
+  /* Progress is only kept when the bar is on; printing it is not ours. */
+  return duck_session_execute (session,
+                               "SET enable_progress_bar = true; SET enable_progress_bar_print = false; "
+                               "SET progress_bar_time = 0",
+                               NULL, error);
+}
+
 double
 duck_session_progress (DuckSession *session)
 {
@@ -142,6 +141,27 @@ end_streaming (DuckSession *session)
     duck_result_abandon (session->streaming);
 }
 
+/* Works on the query until it has something to give. duckdb_execute_pending() alone would ask for tasks again and again while
+ * the engine's threads do the last of them, and take the processor from them. Returns: the error of a query that failed, borrowed from @pending. */
+static const char *
+work_on (duckdb_pending_result pending)
+{
+  const gulong pause_us = 50;
+
+  for (;;) {
+    duckdb_pending_state state = duckdb_pending_execute_task (pending);
+
+    if (state == DUCKDB_PENDING_ERROR) {
+      const char *message = duckdb_pending_error (pending);
+      return message != NULL && *message != '\0' ? message : NULL;
+    }
+    if (duckdb_pending_execution_is_finished (state))
+      return NULL;
+    if (state == DUCKDB_PENDING_NO_TASKS_AVAILABLE)
+      g_usleep (pause_us);
+  }
+}
+
 static gboolean
 run_prepared (DuckSession *session, duckdb_prepared_statement prepared, gboolean streaming, const char *sql,
               duckdb_result *result, GError **error)
@@ -156,6 +176,12 @@ run_prepared (DuckSession *session, duckdb_prepared_statement prepared, gboolean
     return FALSE;
   }
   duckdb_result own = { 0 };
+  const char *failure = work_on (pending);
+  if (failure != NULL) {
+    duck_error_set (session->engine, failure, sql, error);
+    duckdb_destroy_pending (&pending);
+    return FALSE;
+  }
   state = duckdb_execute_pending (pending, &own);
   if (state != DuckDBSuccess) {
     const char *message = duckdb_result_error (&own);

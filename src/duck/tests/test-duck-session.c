@@ -572,6 +572,8 @@ test_progress (void)
 {
   g_autoptr (DuckSession) session = open_session ();
   Watch watch = { session, 0, -1 };
+  g_assert_cmpfloat (duck_session_progress (session), ==, -1);
+  g_assert_true (duck_session_watch_progress (session, NULL));
   GThread *thread = g_thread_new ("watch", watch_progress, &watch);
 
   (void) int64_of (session, "SELECT sum(hash(i) % 10) FROM range(60000000) t(i)");
