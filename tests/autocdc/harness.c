@@ -6,6 +6,7 @@
  * still be known, and the two metrics. After every batch rows, facts (held by rows or in state files), metrics, row ids and the
  * change feed are compared; at the end of a case its last batch is given once more, as the same batch and as a new one: nothing may change.
  */
+#include "../support/tree.h"
 #include "autocdc-domain-private.h"
 #include "autocdc.h"
 #include "base-error.h"
@@ -642,21 +643,6 @@ run_case (Case *c, const char *root, GError **error)
 }
 
 static void
-remove_tree (const char *path)
-{
-  GDir *dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir && (name = g_dir_read_name (dir))) {
-    g_autofree char *child = g_build_filename (path, name, NULL);
-
-    remove_tree (child);
-  }
-  g_clear_pointer (&dir, g_dir_close);
-  g_remove (path);
-}
-
-static void
 run_line (Harness *harness, DuckSession *session, guint number)
 {
   g_autoptr (GError) error = NULL;
@@ -679,7 +665,7 @@ run_line (Harness *harness, DuckSession *session, guint number)
   delta_table_unref (c.table);
   sql_arena_unref (c.arena);
   if (!g_getenv ("SLUICE_KEEP"))
-    remove_tree (root);
+    tree_remove (root);
 }
 
 static gpointer
@@ -808,7 +794,7 @@ main (int argc, char **argv)
            (double) (g_get_monotonic_time () - begin) / G_USEC_PER_SEC);
   g_print ("1..1\n%sok 1 - autocdc cases\n", harness.n_failed ? "not " : "");
   duck_engine_unref (harness.engine);
-  remove_tree (harness.root);
+  tree_remove (harness.root);
   g_free (harness.root);
   g_ptr_array_unref (harness.lines);
   return harness.n_failed ? 1 : 0;

@@ -1,4 +1,5 @@
 /* Batches that meet the world: other writers, repeats, old tombstones, targets that drifted, sources that change. */
+#include "../../../tests/support/tree.h"
 #include "autocdc.h"
 #include "base-error.h"
 #include "delta-metadata.h"
@@ -60,21 +61,6 @@ bench_new (AutoCdcType type)
 }
 
 static void
-remove_tree (const char *path)
-{
-  GDir *dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir && (name = g_dir_read_name (dir))) {
-    g_autofree char *child = g_build_filename (path, name, NULL);
-
-    remove_tree (child);
-  }
-  g_clear_pointer (&dir, g_dir_close);
-  g_remove (path);
-}
-
-static void
 bench_free (Bench *bench)
 {
   delta_table_unref (bench->table);
@@ -82,7 +68,7 @@ bench_free (Bench *bench)
   store_context_unref (bench->stores);
   duck_session_free (bench->session);
   sql_arena_unref (bench->arena);
-  remove_tree (bench->directory);
+  tree_remove (bench->directory);
   g_free (bench->directory);
   g_free (bench);
 }
