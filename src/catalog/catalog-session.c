@@ -499,22 +499,22 @@ answer_view (CatalogResolver *resolver, const CatalogReference *reference, Relat
   return TRUE;
 }
 
-/* Options of a batch read of a Delta table. */
-static gboolean
-read_options (const RelationTableRequest *request, gint64 *version, GError **error)
+gboolean
+catalog_batch_version (const RelationTableRequest *request, gint64 *version, GError **error)
 {
+  gint64 asked = request->version;
+
   for (guint i = 0; request->options != NULL && request->options[i] != NULL; i += 2) {
     const char *key = request->options[i], *value = request->options[i + 1];
-    if (request->streaming)
-      continue; /* what a stream reads is its pipeline's business */
     if (g_ascii_strcasecmp (key, "versionAsOf") != 0) {
       base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "a batch read of a table has no option `%s`", key);
       base_error_set_hint (error, "changes are read with table_changes(), older versions with VERSION AS OF");
       return FALSE;
     }
-    if (!base_text_parse_int64 (value, version) || *version < 0)
+    if (!base_text_parse_int64 (value, &asked) || asked < 0)
       return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "versionAsOf is a version number, not `%s`", value);
   }
+  *version = asked;
   return TRUE;
 }
 
@@ -526,7 +526,8 @@ answer_table (CatalogResolver *resolver, CatalogReference *reference, const Rela
   g_autofree char *name = NULL;
   gint64 version = request->version;
 
-  if (!read_options (request, &version, error))
+  /* What a stream reads is its pipeline's business. */
+  if (!request->streaming && !catalog_batch_version (request, &version, error))
     return FALSE;
   if (reference->kind == CATALOG_REFERENCE_PATH && version < 0 && request->timestamp_us == RELATION_NO_TIME)
     (void) split_path_travel (reference, &version); /* without the suffix the path is all of it */

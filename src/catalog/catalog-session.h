@@ -97,6 +97,9 @@ gboolean catalog_session_set_not_found (CatalogSession *session, const char *con
 DeltaSnapshot *catalog_session_snapshot (CatalogSession *session, const CatalogReference *reference, gint64 version,
                                          gint64 timestamp_us, GError **error);
 
+/* The version that a batch read of a Delta table means: VERSION AS OF or the option versionAsOf, else -1. INVALID_OPTION for others. */
+gboolean catalog_batch_version (const RelationTableRequest *request, gint64 *version, GError **error);
+
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);

@@ -228,7 +228,7 @@ delta_checkpoint_write (DeltaSnapshot *snapshot, const BaseClock *clock, BaseCan
   sql = make_select (handle);
   files = duck_session_copy_parquet (session, sql, scratch, NULL, cancel, error);
   if (files == NULL) {
-    base_error_add_context (error, "while writing a checkpoint of %s", delta_table_location (table));
+    base_error_add_context (error, "writing a checkpoint of %s", delta_table_location (table));
     return FALSE;
   }
   size_bytes = ((const DuckCopyFile *) files->pdata[0])->file_bytes;

@@ -178,7 +178,7 @@ delta_footers_load (DeltaTable *table, const char *const *paths, guint n_paths, 
         return FALSE;
       }
       g_propagate_error (error, g_steal_pointer (&failure));
-      base_error_add_context (error, "while reading Parquet footers of %s", delta_table_location (table));
+      base_error_add_context (error, "reading Parquet footers of %s", delta_table_location (table));
       return FALSE;
     }
     g_ptr_array_set_size (missing, 0);

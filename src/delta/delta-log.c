@@ -418,7 +418,7 @@ delta_log_parse (const char *text, gsize size, const char *file_name, guint kind
     if (delta_json_peek (&probe) != DELTA_JSON_INVALID || probe.at < probe.end)
       if (!delta_log_parse_line (at, length, kinds, func, data, error)) {
         base_error_set_position (error, file_name, line, 0, NULL);
-        base_error_add_context (error, "while reading line %u of %s", line, file_name);
+        base_error_add_context (error, "reading line %u of %s", line, file_name);
         return FALSE;
       }
     at += length + 1;

@@ -1080,7 +1080,7 @@ delta_scan_new (DeltaSnapshot *snapshot, const DeltaScanRequest *request, BaseCa
     return NULL;
   }
   if (!collect_items (&builder, error) || !sign_items (&builder, error) || !append_branches (&builder, error)) {
-    base_error_add_context (error, "while planning to read version %" G_GINT64_FORMAT " of %s",
+    base_error_add_context (error, "planning to read version %" G_GINT64_FORMAT " of %s",
                             delta_snapshot_version (snapshot), delta_table_location (builder.table));
     return NULL;
   }

@@ -504,7 +504,7 @@ delta_replay_end (DeltaReplay *replay, DeltaTable *table, const DeltaSnapshotOri
     return NULL;
   }
   if (!delta_protocol_check_read (replay->protocol, error)) {
-    base_error_add_context (error, "while opening version %" G_GINT64_FORMAT " of %s", origin->version,
+    base_error_add_context (error, "opening version %" G_GINT64_FORMAT " of %s", origin->version,
                             delta_table_location (table));
     return NULL;
   }

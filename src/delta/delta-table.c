@@ -428,7 +428,7 @@ replay_commit (DeltaTable *table, DeltaReplay *replay, DeltaVersion version, GBy
 
   if (delta_log_parse (text != NULL ? text : "", size, key, kinds, delta_replay_action, replay, error))
     return TRUE;
-  base_error_add_context (error, "while reading the log of %s", delta_table_location (table));
+  base_error_add_context (error, "reading the log of %s", delta_table_location (table));
   return FALSE;
 }
 
@@ -754,7 +754,7 @@ delta_table_commit (DeltaTable *table, DeltaVersion version, BaseCancel *cancel,
   }
   commit = delta_commit_parse (version, bytes, modified_ms, error);
   if (commit == NULL)
-    base_error_add_context (error, "while reading the log of %s", delta_table_location (table));
+    base_error_add_context (error, "reading the log of %s", delta_table_location (table));
   return commit;
 }
 

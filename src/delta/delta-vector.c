@@ -690,7 +690,7 @@ delta_vector_load (DeltaTable *table, const DeltaVectorDescriptor *descriptor, G
     corrupt (error, "it marks another number of rows than the log says");
   }
   if (vector == NULL) {
-    base_error_add_context (error, "while reading the deletion vector %s of %s", id, delta_table_location (table));
+    base_error_add_context (error, "reading the deletion vector %s of %s", id, delta_table_location (table));
     return NULL;
   }
   delta_table_cache_vector (table, id, vector);

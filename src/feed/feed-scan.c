@@ -462,6 +462,6 @@ feed_scan_new (FeedRange *range, const FeedScanRequest *request, BaseCancel *can
   split_columns (&builder);
   scan = build (&builder, error);
   if (scan == NULL)
-    base_error_add_context (error, "while reading the change feed of %s", delta_table_location (range->table));
+    base_error_add_context (error, "reading the change feed of %s", delta_table_location (range->table));
   return scan;
 }

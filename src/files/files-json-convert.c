@@ -12,6 +12,7 @@
 #include "duck-kernel.h"
 #include "files-json-convert-private.h"
 #include "files-json-private.h"
+#include "files-packed-private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -533,7 +534,7 @@ put_malformed (Work *work, DuckVector *fields, const FilesJsonSpan *record, guin
 
     base_error_set (error, SLUICE_ERROR_MALFORMED_RECORD_IN_PARSING_WITHOUT_SUGGESTION,
                     "Malformed records are detected in record parsing: %s", shown);
-    base_error_add_context (error, "while reading %.*s", (int) (work->path->end - work->path->at), work->path->at);
+    base_error_add_context (error, "reading %.*s", (int) (work->path->end - work->path->at), work->path->at);
     return FALSE;
   }
   if (converter->mode & FILES_JSON_DROP_MALFORMED) {
@@ -655,7 +656,7 @@ add_text (GArray *records, const char *at, const char *end)
 }
 
 static gboolean
-json_records (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
+json_records (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (GArray) records = g_array_new (FALSE, FALSE, sizeof (FilesJsonSpan));
 
@@ -664,8 +665,9 @@ json_records (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     if (duck_kernel_skip (call, row))
       continue;
     const char *content = duck_vector_string (&call->args[0], row, &size);
-    /* Foreign bytes: what is not UTF-8 becomes U+FFFD, so that the record can at least be rescued. */
-    g_autofree char *valid = g_utf8_make_valid (content, (gssize) size);
+    g_autofree char *valid = files_packed_text (content, size, error);
+    if (valid == NULL)
+      return FALSE;
     const char *end = valid + strlen (valid);
     g_array_set_size (records, 0);
     if (!duck_vector_bool (&call->args[1], row)) {
@@ -682,6 +684,22 @@ json_records (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
       FilesJsonSpan *record = &g_array_index (records, FilesJsonSpan, i);
       duck_vector_set_string (&call->result->children[0], item + i, record->at, (gsize) (record->end - record->at));
     }
+  }
+  return TRUE;
+}
+
+static gboolean
+file_text (const DuckKernelCall *call, GError **error)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    gsize size;
+    if (duck_kernel_skip (call, row))
+      continue;
+    const char *content = duck_vector_string (&call->args[0], row, &size);
+    g_autofree char *text = files_packed_text (content, size, error);
+    if (text == NULL)
+      return FALSE;
+    duck_vector_set_string (call->result, row, text, strlen (text));
   }
   return TRUE;
 }
@@ -733,6 +751,7 @@ static const DuckKernel kernels[] = {
     .bind = converter_bind,
     .free_bind_data = converter_free },
   { .name = "sluice_json_records", .args = { "BLOB", "BOOLEAN", NULL }, .result = "VARCHAR[]", .run = json_records },
+  { .name = "sluice_file_text", .args = { "BLOB", NULL }, .result = "VARCHAR", .run = file_text },
   { .name = "sluice_rescue",
     .args = { "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", NULL },
     .result = "VARCHAR",

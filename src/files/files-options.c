@@ -78,7 +78,7 @@ struct FilesOptions {
   gboolean has_format;
   FilesFormat format;
   BaseType *schema;
-  BaseType *hints;
+  GPtrArray *hints; /* (nullable): of SqlSchemaHint */
   char *rescued;
 };
 
@@ -235,16 +235,22 @@ absolute_path (const char *path, const char *base_dir)
 }
 
 static gboolean
-read_schema (const FilesOptions *options, const char *key, BaseType **schema, GError **error)
+read_schemas (FilesOptions *options, GError **error)
 {
-  const char *text = g_hash_table_lookup (options->values, key);
+  const char *schema = g_hash_table_lookup (options->values, "schema");
+  const char *hints = g_hash_table_lookup (options->values, "schemaHints");
 
-  if (text == NULL)
-    return TRUE;
-  *schema = sql_parse_schema (text, -1, error);
-  if (*schema == NULL)
-    base_error_add_context (error, "reading the option \"%s\"", key);
-  return *schema != NULL;
+  if (schema != NULL) {
+    options->schema = sql_parse_schema (schema, -1, error);
+    if (options->schema == NULL)
+      base_error_add_context (error, "reading the option \"schema\"");
+  }
+  if (hints != NULL && (schema == NULL || options->schema != NULL)) {
+    options->hints = sql_parse_schema_hints (hints, -1, error);
+    if (options->hints == NULL)
+      base_error_add_context (error, "reading the option \"schemaHints\"");
+  }
+  return (schema == NULL || options->schema != NULL) && (hints == NULL || options->hints != NULL);
 }
 
 static gboolean
@@ -287,8 +293,7 @@ files_options_new (FilesAsk ask, const char *path, const char *base_dir, const c
     format = g_hash_table_lookup (options->values, "format");
   if (format != NULL && !set_format (options, format, error))
     return NULL;
-  if (!read_schema (options, "schema", &options->schema, error) ||
-      !read_schema (options, "schemaHints", &options->hints, error))
+  if (!read_schemas (options, error))
     return NULL;
   const char *rescued = g_hash_table_lookup (options->values, "rescuedDataColumn");
   if (rescued == NULL && options->schema == NULL)
@@ -312,7 +317,7 @@ files_options_unref (FilesOptions *options)
   g_free (options->path);
   g_hash_table_unref (options->values);
   base_type_unref (options->schema);
-  base_type_unref (options->hints);
+  g_clear_pointer (&options->hints, g_ptr_array_unref);
   g_free (options->rescued);
   g_free (options);
 }
@@ -393,7 +398,7 @@ files_options_schema (const FilesOptions *options)
   return options->schema;
 }
 
-const BaseType *
+GPtrArray *
 files_options_schema_hints (const FilesOptions *options)
 {
   return options->hints;

@@ -66,9 +66,9 @@ FilesFormat files_options_format (const FilesOptions *options);
 FilesEvolution files_options_evolution (const FilesOptions *options);
 FilesMode files_options_mode (const FilesOptions *options);
 gboolean files_options_infer_types (const FilesOptions *options);
-const BaseType *files_options_schema (const FilesOptions *options);       /* (nullable): a fixed schema */
-const BaseType *files_options_schema_hints (const FilesOptions *options); /* (nullable) */
-const char *files_options_rescued_column (const FilesOptions *options);   /* (nullable): NULL = nothing is rescued */
+const BaseType *files_options_schema (const FilesOptions *options);     /* (nullable): a fixed schema */
+GPtrArray *files_options_schema_hints (const FilesOptions *options);    /* (nullable) (element-type SqlSchemaHint) */
+const char *files_options_rescued_column (const FilesOptions *options); /* (nullable): NULL = nothing is rescued */
 gboolean files_options_include_existing (const FilesOptions *options);
 gboolean files_options_allow_overwrites (const FilesOptions *options);
 gint64 files_options_max_files (const FilesOptions *options); /* per trigger; 0 = no limit */

@@ -4,8 +4,10 @@
 #include "base-error.h"
 #include "base-text.h"
 #include "files-infer-private.h"
+#include "files-packed-private.h"
 #include "files-schema-private.h"
 #include "files-text-private.h"
+#include "sql-parse.h"
 
 #include <string.h>
 
@@ -107,9 +109,16 @@ files_schema_csv_names (const FilesOptions *options, FilesEntry *entry, DuckSess
     return NULL;
   }
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  const BaseType *given = files_options_schema (options);
+  guint n_given = given != NULL ? base_type_n_fields (given) : 0;
   for (guint i = 0; i < columns->len; i++) {
     const DuckColumn *column = g_ptr_array_index (columns, i);
-    g_ptr_array_add (names, header ? g_strdup (column->name) : g_strdup_printf ("_c%u", i));
+    if (header)
+      g_ptr_array_add (names, g_strdup (column->name));
+    else if (i < n_given) /* without a header a given schema names the columns by their place */
+      g_ptr_array_add (names, g_strdup (base_type_field (given, i)->name));
+    else
+      g_ptr_array_add (names, g_strdup_printf ("_c%u", i));
   }
   g_ptr_array_add (names, NULL);
   return g_steal_pointer (&names);
@@ -359,24 +368,64 @@ check_types (const FilesOptions *options, const BaseType *schema, GError **error
   return TRUE;
 }
 
-/* `a.b INT` names a nested place: top-level fields only are told apart by their whole name. */
+static BaseType *hinted_type (const BaseType *type, char *const *path, const BaseType *hint);
+
+/* @type: (nullable): a struct, whose field @path[0] is changed or added. */
 static BaseType *
-apply_hints (const BaseType *schema, const BaseType *hints)
+hinted_struct (const BaseType *type, char *const *path, const BaseType *hint)
 {
   BaseStructBuilder *builder = base_struct_builder_new ();
+  guint n = type != NULL ? base_type_n_fields (type) : 0;
+  int at = n > 0 ? base_type_field_index (type, path[0], TRUE) : -1;
 
-  for (guint i = 0; i < base_type_n_fields (schema); i++) {
-    const BaseField *field = base_type_field (schema, i);
-    int hint = base_type_field_index (hints, field->name, TRUE);
-    base_struct_builder_add (builder, field->name,
-                             hint >= 0 ? base_type_field (hints, (guint) hint)->type : field->type, TRUE, NULL);
+  for (guint i = 0; i < n; i++) {
+    const BaseField *field = base_type_field (type, i);
+    g_autoptr (BaseType) changed =
+        (int) i == at ? hinted_type (field->type, path + 1, hint) : base_type_ref (field->type);
+    base_struct_builder_add (builder, field->name, changed, TRUE, NULL);
   }
-  for (guint i = 0; i < base_type_n_fields (hints); i++) {
-    const BaseField *hint = base_type_field (hints, i);
-    if (base_type_field_index (schema, hint->name, TRUE) == -1)
-      base_struct_builder_add (builder, hint->name, hint->type, TRUE, NULL);
+  if (at < 0) {
+    g_autoptr (BaseType) added = hinted_type (NULL, path + 1, hint);
+    base_struct_builder_add (builder, path[0], added, TRUE, NULL);
   }
   return base_struct_builder_end (builder);
+}
+
+/* @type as the hint for the place @path inside it wants it; what is inferred there and does not have such a place gives way. */
+static BaseType *
+hinted_type (const BaseType *type, char *const *path, const BaseType *hint)
+{
+  BaseTypeKind kind = type != NULL ? base_type_kind (type) : BASE_TYPE_VOID;
+
+  if (path[0] == NULL)
+    return base_type_ref (hint);
+  if (kind == BASE_TYPE_ARRAY && g_ascii_strcasecmp (path[0], "element") == 0) {
+    g_autoptr (BaseType) element = hinted_type (base_type_element (type), path + 1, hint);
+    return base_type_array (element, TRUE);
+  }
+  gboolean is_key = g_ascii_strcasecmp (path[0], "key") == 0;
+  if (kind == BASE_TYPE_MAP && (is_key || g_ascii_strcasecmp (path[0], "value") == 0)) {
+    g_autoptr (BaseType) key =
+        is_key ? hinted_type (base_type_key (type), path + 1, hint) : base_type_ref (base_type_key (type));
+    g_autoptr (BaseType) value =
+        is_key ? base_type_ref (base_type_value (type)) : hinted_type (base_type_value (type), path + 1, hint);
+    return base_type_map (key, value, TRUE);
+  }
+  return hinted_struct (kind == BASE_TYPE_STRUCT ? type : NULL, path, hint);
+}
+
+static BaseType *
+apply_hints (const BaseType *schema, GPtrArray *hints)
+{
+  BaseType *type = base_type_ref (schema);
+
+  for (guint i = 0; i < hints->len; i++) {
+    const SqlSchemaHint *hint = g_ptr_array_index (hints, i);
+    BaseType *changed = hinted_type (type, hint->path, hint->type);
+    base_type_unref (type);
+    type = changed;
+  }
+  return type;
 }
 
 static GPtrArray *
@@ -410,6 +459,8 @@ files_schema_infer (const FilesOptions *options, GPtrArray *entries, DuckSession
     base_error_set_hint (error, "give one: schema => 'id BIGINT, name STRING', or start when files are there");
     return NULL;
   }
+  if (!files_packed_check (taken, cancel, error))
+    return NULL;
   switch (files_options_format (options)) {
   case FILES_FORMAT_JSON:
     schema = infer_json (options, taken, session, cancel, error);

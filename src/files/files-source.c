@@ -11,6 +11,7 @@
 #include "duck-kernel.h"
 #include "duck-lend.h"
 #include "files-json-convert-private.h"
+#include "files-packed-private.h"
 #include "files-schema-private.h"
 #include "files-text-private.h"
 #include "relation-plan.h"
@@ -299,10 +300,10 @@ add_text_part (FilesSource *source, GPtrArray *parts, GError **error)
   g_ptr_array_add (part->types, base_type_simple (BASE_TYPE_STRING));
   g_string_append (
       part->sql,
-      "SELECT rtrim(unnest(string_split(rtrim(content, chr(10)), chr(10))), chr(13)) AS x0, NULL::VARCHAR AS r, "
-      "filename AS p FROM read_text(");
+      "SELECT rtrim(unnest(string_split(rtrim(content, chr(10)), chr(10))), chr(13)) AS x0, NULL::VARCHAR AS r, p FROM "
+      "(SELECT sluice_file_text(content) AS content, filename AS p FROM read_blob(");
   files_text_append_list (part->sql, source->entries);
-  g_string_append (part->sql, ") WHERE content <> ''");
+  g_string_append (part->sql, ")) WHERE content <> ''");
   g_ptr_array_add (parts, g_steal_pointer (&part));
   return TRUE;
 }
@@ -624,7 +625,8 @@ files_scan (RelationSource *base, const RelationScan *scan, RelationText *out, G
   guint n_shown = base_type_n_fields (base->schema);
   guint64 handle = 0;
 
-  if (source->entries != NULL && source->entries->len > 0 && !add_parts (source, parts, error)) {
+  if (source->entries != NULL && source->entries->len > 0 &&
+      (!files_packed_check (source->entries, source->cancel, error) || !add_parts (source, parts, error))) {
     base_error_add_context (error, "reading %s", base->name);
     return FALSE;
   }

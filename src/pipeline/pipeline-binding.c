@@ -103,9 +103,9 @@ option (const RelationTableRequest *request, const char *key)
 static gboolean
 wants_feed (const RelationTableRequest *request)
 {
-  const char *value = option (request, "readChangeFeed");
+  const char *value = request->streaming ? option (request, "readChangeFeed") : NULL;
 
-  if (value == NULL)
+  if (value == NULL && request->streaming)
     value = option (request, "readChangeData");
   return value != NULL && g_ascii_strcasecmp (value, "true") == 0;
 }
@@ -157,11 +157,13 @@ answer_by_schema (PlaceResolver *resolver, const RelationTableRequest *request, 
 {
   BaseType *schema = resolver->binding->options.schemas[dataset->index];
   StreamDeltaOptions options;
+  gint64 version;
 
   if (schema == NULL)
     return base_error_set (error, SLUICE_ERROR_PIPELINE_GRAPH_NOT_TOPOLOGICALLY_SORTED,
                            "The dataset `%s` is read before it was analysed", dataset->label);
-  if (request->streaming && !stream_delta_options_read (request->options, &options, error))
+  if (request->streaming ? !stream_delta_options_read (request->options, &options, error)
+                         : !catalog_batch_version (request, &version, error))
     return FALSE;
   g_autoptr (BaseType) shown = wants_feed (request) ? schema_with_feed (schema) : base_type_ref (schema);
   g_autoptr (GString) sql = g_string_new ("SELECT ");
@@ -181,6 +183,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   PipelineBinding *binding = resolver->binding;
   const char *parts[] = { dataset->schema, dataset->name, NULL };
   g_auto (CatalogReference) reference = { 0 };
+  gint64 version = request->version;
 
   if (request->streaming && dataset->kind == PIPELINE_MATERIALIZED_VIEW)
     return base_error_set (
@@ -190,10 +193,12 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
     add_input (binding, dataset->label, dataset, NULL);
     return answer_by_schema (resolver, request, dataset, answer, error);
   }
+  if (!request->streaming && !catalog_batch_version (request, &version, error))
+    return FALSE;
   if (!catalog_session_resolve (binding->options.catalog, parts, 2, &reference, error))
     return FALSE;
   g_autoptr (DeltaSnapshot) snapshot =
-      catalog_session_snapshot (binding->options.catalog, &reference, request->version, request->timestamp_us, error);
+      catalog_session_snapshot (binding->options.catalog, &reference, version, request->timestamp_us, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, dataset->label, dataset, snapshot);
@@ -236,6 +241,7 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
   gboolean one_part = request->n_parts == 1;
   g_auto (CatalogReference) reference = { 0 };
   RelationTableRequest asked = *request;
+  gint64 version = request->version;
 
   asked.parts = one_part ? qualified : request->parts;
   asked.n_parts = one_part ? 2 : request->n_parts;
@@ -254,8 +260,10 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
     add_input (binding, name, NULL, NULL);
     return catalog->klass->find_table (catalog, &asked, answer, error);
   }
+  if (!request->streaming && !catalog_batch_version (request, &version, error))
+    return FALSE;
   g_autoptr (DeltaSnapshot) snapshot =
-      catalog_session_snapshot (binding->options.catalog, &reference, request->version, request->timestamp_us, error);
+      catalog_session_snapshot (binding->options.catalog, &reference, version, request->timestamp_us, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, name, NULL, snapshot);

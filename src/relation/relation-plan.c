@@ -412,7 +412,7 @@ check_types (RelationPlan *plan, DuckSession *session, const char *sql, GError *
   guint n = base_type_n_fields (plan->schema);
 
   if (columns == NULL) {
-    base_error_add_context (error, "while preparing: %s", sql);
+    base_error_add_context (error, "preparing: %s", sql);
     return FALSE;
   }
   if (columns->len != n)

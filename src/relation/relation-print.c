@@ -573,7 +573,7 @@ print_source (RelationPrinter *printer, RelationOperator *op, GString *out, GErr
   scan.names = (const char *const *) names->pdata;
   scan.n_columns = columns->len;
   if (!op->source->klass->scan (op->source, &scan, text, error)) {
-    base_error_add_context (error, "while planning the scan of %s", op->source->name);
+    base_error_add_context (error, "planning the scan of %s", op->source->name);
     return FALSE;
   }
   g_string_append_len (out, relation_text_sql (text)->str, (gssize) relation_text_sql (text)->len);

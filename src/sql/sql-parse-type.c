@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define MAX_TYPE_BYTES (4 * 1024 * 1024)
+
 enum { MAX_TYPE_DEPTH = 100, MAX_DECIMAL_PRECISION = 38 };
 
 static const struct {
@@ -346,7 +348,7 @@ parse_type_text (const char *text, gssize length, gboolean schema, GError **erro
 {
   g_autoptr (SqlArena) arena = sql_arena_new ();
   gsize size = length < 0 ? strlen (text) : (gsize) length;
-  if (size > 4 * 1024 * 1024) {
+  if (size > MAX_TYPE_BYTES) {
     base_error_set (error, SLUICE_ERROR_SQL_TOO_LARGE, "the text of a data type has %" G_GSIZE_FORMAT " bytes", size);
     return NULL;
   }
@@ -376,6 +378,61 @@ parse_type_text (const char *text, gssize length, gboolean schema, GError **erro
   }
   sql_parser_clear (&parser);
   return result;
+}
+
+static void
+hint_free (SqlSchemaHint *hint)
+{
+  g_strfreev (hint->path);
+  base_type_unref (hint->type);
+  g_free (hint);
+}
+
+static gboolean
+parse_hint (SqlParser *parser, GPtrArray *hints)
+{
+  g_autoptr (GStrvBuilder) path = g_strv_builder_new ();
+  SqlIdent name;
+  SqlType type = { 0 };
+
+  do {
+    if (!sql_parser_ident (parser, &name))
+      return FALSE;
+    g_strv_builder_add (path, name.text);
+  } while (sql_parser_accept_token (parser, SQL_TOKEN_DOT));
+  sql_parser_accept_token (parser, SQL_TOKEN_COLON);
+  if (!sql_parser_type (parser, &type))
+    return FALSE;
+  SqlSchemaHint *hint = g_new0 (SqlSchemaHint, 1);
+  *hint = (SqlSchemaHint){ g_strv_builder_end (path), base_type_ref (type.base) };
+  g_ptr_array_add (hints, hint);
+  return TRUE;
+}
+
+GPtrArray *
+sql_parse_schema_hints (const char *text, gssize length, GError **error)
+{
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  g_autoptr (GPtrArray) hints = g_ptr_array_new_with_free_func ((GDestroyNotify) hint_free);
+  gsize size = length < 0 ? strlen (text) : (gsize) length;
+  SqlParser parser;
+
+  if (size > MAX_TYPE_BYTES) {
+    base_error_set (error, SLUICE_ERROR_SQL_TOO_LARGE, "the text of a schema has %" G_GSIZE_FORMAT " bytes", size);
+    return NULL;
+  }
+  if (sql_parser_init (&parser, arena, sql_source_new (arena, text, size, NULL), error)) {
+    gboolean more = !sql_parser_at_end (&parser);
+    while (more)
+      more = parse_hint (&parser, hints) && sql_parser_accept_token (&parser, SQL_TOKEN_COMMA);
+    if (parser.error == NULL && !sql_parser_at_end (&parser))
+      sql_parser_fail (&parser, ", or the end of the hints");
+  }
+  gboolean good = parser.error == NULL;
+  if (!good)
+    g_propagate_error (error, g_steal_pointer (&parser.error));
+  sql_parser_clear (&parser);
+  return good ? g_steal_pointer (&hints) : NULL;
 }
 
 BaseType *

@@ -97,4 +97,12 @@ BaseType *sql_parse_type (const char *text, gssize length, GError **error);
  * Returns: (transfer full): NULL on error. */
 BaseType *sql_parse_schema (const char *text, gssize length, GError **error);
 
+/* The type of a column, or of a place inside one: of a field, of `element` of an array, of `key` or `value` of a map. */
+typedef struct {
+  char **path; /* at least one name */
+  BaseType *type;
+} SqlSchemaHint;
+/* `a INT, b.c DATE`. Returns: (transfer full) (element-type SqlSchemaHint): NULL on error. */
+GPtrArray *sql_parse_schema_hints (const char *text, gssize length, GError **error);
+
 G_END_DECLS

@@ -237,13 +237,13 @@ lower_checks (WriteBatch *batch, const char *sql, WriteRowsFlags flags, GPtrArra
     const Check *check = g_ptr_array_index (checks, i);
     items[n_columns + n_more + i].expr = sql_parse_expression (arena, check->text, -1, NULL, error);
     if (items[n_columns + n_more + i].expr == NULL) {
-      base_error_add_context (error, "while reading the %s", check->label);
+      base_error_add_context (error, "reading the %s", check->label);
       return NULL;
     }
   }
   g_autoptr (RelationPlan) projected = relation_plan_project (plan, items, n_items, batch->context, error);
   if (projected == NULL) {
-    base_error_add_context (error, "while binding the constraints of %s", delta_table_location (batch->table));
+    base_error_add_context (error, "binding the constraints of %s", delta_table_location (batch->table));
     return NULL;
   }
   for (guint i = 0; i < checks->len; i++) {

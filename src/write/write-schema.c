@@ -170,7 +170,7 @@ generate_columns (RelationPlan *plan, const BaseType *schema, const gboolean *gi
     items[i].type = field->type;
     items[i].expr = sql_parse_expression (arena, text, -1, NULL, error);
     if (items[i].expr == NULL) {
-      base_error_add_context (error, "while reading the expression of the generated column %s", field->name);
+      base_error_add_context (error, "reading the expression of the generated column %s", field->name);
       return NULL;
     }
   }
@@ -203,7 +203,7 @@ write_plan_fit (RelationPlan *input, const BaseType *schema, RelationAssignFlags
       continue;
     defaults[i] = sql_parse_expression (arena, text, -1, NULL, error);
     if (defaults[i] == NULL) {
-      base_error_add_context (error, "while reading the default of column %s", field->name);
+      base_error_add_context (error, "reading the default of column %s", field->name);
       return NULL;
     }
     any_default = TRUE;

@@ -165,7 +165,7 @@ class Graph(unittest.TestCase):
                 self.assertRegex(result.stderr, r"pipeline\.sql:\d+|spark-pipeline\.yml")
                 self.assertEqual([d for d in ("m", "t", "s") if (p.root / "warehouse" / d).exists()], [])
 
-    def test_streaming_queries_that_are_no_streams_are_refused(self):
+    def test_reads_that_cannot_be_are_refused_before_anything_is_written(self):
         raw = "CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'a INT'); "
         cases = {
             "SELECT a FROM STREAM(raw) UNION ALL SELECT 1": "UNSUPPORTED_STREAMING_OPERATION",
@@ -179,8 +179,15 @@ class Graph(unittest.TestCase):
             "SELECT a FROM STREAM(raw) WITH (startingVersion = -1)": "DELTA_ILLEGAL_OPTION",
             "SELECT a FROM STREAM(raw) WITH (readChangeFeed = true, wibble = 1)": "INVALID_OPTION",
         }
-        for query, condition in cases.items():
-            with self.subTest(query), Project(raw + f"CREATE STREAMING TABLE t AS {query};") as p:
+        batch = {
+            "SELECT a FROM raw WITH (wibble = 1)": "INVALID_OPTION",
+            "SELECT a FROM raw WITH (readChangeFeed = true, startingVersion = 0)": "INVALID_OPTION",
+            "SELECT a FROM raw WITH (versionAsOf = 'x')": "INVALID_OPTION",
+        }
+        all_cases = [(f"CREATE STREAMING TABLE t AS {q};", c) for q, c in cases.items()]
+        all_cases += [(f"CREATE MATERIALIZED VIEW t AS {q};", c) for q, c in batch.items()]
+        for query, condition in all_cases:
+            with self.subTest(query), Project(raw + query) as p:
                 result = p.run()
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(f"[{condition}]", result.stderr)

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Auto Loader (pipelines.md §13) through the command line: files as users have them."""
+import gzip
+import unittest
+
+from project import Project
+
+
+class Packed(unittest.TestCase):
+    SQL = "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => '%s');"
+
+    def put(self, p, name, content):
+        (p.root / "in" / "customers" / name).write_bytes(content)
+
+    def test_packed_json_with_a_broken_record_loses_no_other(self):
+        lines = b"".join(b'{"id":%d}\n' % i for i in range(50_000))
+        with Project(self.SQL % "json") as p:
+            self.put(p, "a.json.gz", gzip.compress(lines) + gzip.compress(b'bad{\n{"id":-1}\n'))
+            self.put(p, "b.json.gz", gzip.compress(b'[{"id":-2},{"id":-3}]\n'))
+            self.put(p, "c.json.gz", b"")
+            p.update()
+            self.assertEqual(p.rows("SELECT count(*), count(DISTINCT id), count(_rescued_data) FROM t"), [(50_004, 50_003, 1)])
+
+    def test_packed_text(self):
+        with Project(self.SQL % "text") as p:
+            self.put(p, "a.txt.gz", gzip.compress(b"one\r\ntwo"))
+            self.put(p, "b.txt", b"\xef\xbb\xbfthree\nfo\xffur\n")
+            p.update()
+            self.assertEqual(p.rows("SELECT value FROM t"), [("fo\ufffdur",), ("one",), ("three",), ("two",)])
+
+    def test_cut_file_is_refused_and_read_when_it_is_whole(self):
+        whole = gzip.compress(b"".join(b'{"id":%d}\n' % i for i in range(1000)))
+        with Project("CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT');") as p:
+            self.put(p, "a.json.gz", whole[:-100])
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("[FAILED_READ_FILE]", result.stderr)
+            self.assertIn("a.json.gz", result.stderr)
+            self.assertEqual(p.rows("SELECT count(*) FROM t"), [(0,)])
+            self.put(p, "a.json.gz", whole)
+            p.update()
+            self.assertEqual(p.rows("SELECT count(*) FROM t"), [(1000,)])
+
+
+class Csv(unittest.TestCase):
+    def test_given_schema_names_columns_by_place_without_a_header_and_by_name_with_one(self):
+        sql = ("CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'csv', "
+               "schema => 'id INT, name STRING, more STRING', header => %s);")
+        with Project(sql % "false") as p:
+            (p.root / "in" / "customers" / "a.csv").write_text("1,x\n2,y,z\n")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, "x", None), (2, "y", "z")])
+        with Project(sql % "true") as p:
+            (p.root / "in" / "customers" / "a.csv").write_text("name,id\nx,1\n")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, "x", None)])
+
+
+if __name__ == "__main__":
+    unittest.main()
