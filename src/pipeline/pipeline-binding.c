@@ -414,6 +414,16 @@ stream_of_changes (PlaceResolver *resolver, const RelationTableFunctionRequest *
   return find_table (&resolver->base, &table, answer, error);
 }
 
+/* Analysis of a batch table_changes('t', …) on a dataset of this pipeline: its table need not exist yet. @dataset: NULL for others. */
+static PipelineDataset *
+dataset_of_changes (PlaceResolver *resolver, const RelationTableFunctionRequest *request)
+{
+  g_autofree char *text = request->n_arguments > 0 ? argument_text (&request->arguments[0]) : NULL;
+
+  return text != NULL ? pipeline_project_find_text (resolver->binding->options.project, text, resolver->place.schema)
+                      : NULL;
+}
+
 static gboolean
 find_table_function (RelationResolver *base, const RelationTableFunctionRequest *request, RelationTableAnswer *answer,
                      GError **error)
@@ -433,6 +443,13 @@ find_table_function (RelationResolver *base, const RelationTableFunctionRequest 
         error, SLUICE_ERROR_UNSUPPORTED_STREAMING_OPERATION,
         "%s cannot be read with STREAM; a change feed is read as STREAM t WITH (readChangeFeed = true)", name);
   add_input (resolver->binding, name, NULL, NULL);
+  PipelineDataset *changed =
+      g_ascii_strcasecmp (name, "table_changes") == 0 ? dataset_of_changes (resolver, request) : NULL;
+  if (changed != NULL && resolver->binding->options.schemas != NULL) {
+    static const char *const options[] = { "readChangeFeed", "true", NULL };
+    RelationTableRequest table = { .options = options };
+    return answer_by_schema (resolver, &table, changed, answer, error);
+  }
   if (catalog->klass->find_table_function == NULL)
     return TRUE;
   return catalog->klass->find_table_function (catalog, request, answer, error);

@@ -79,6 +79,8 @@ work_open (Work *work, const PipelineRun *run, const PipelineFlow *flow, Pipelin
   };
   work->catalog = catalog_session_new (run->catalog, &options);
   catalog_session_set_cancel (work->catalog, run->cancel);
+  if (!catalog_session_use (work->catalog, flow->place.schema, error))
+    return FALSE;
   work->target = pipeline_dataset_open (run, flow->target, error);
   return work->target != NULL;
 }

@@ -78,12 +78,30 @@ add_edge (Node *node, PipelineDataset *input)
     g_ptr_array_add (node->inputs, input);
 }
 
+/* The dataset whose changes `table_changes('t', …)` reads; NULL for any other function. */
+static PipelineDataset *
+dataset_of_changes (const Collect *collect, const SqlExpr *call)
+{
+  const SqlCall *function = &call->u.call;
+  const SqlName *name = &function->name;
+
+  if (name->n == 0 || function->n_args == 0 || g_ascii_strcasecmp (name->parts[name->n - 1].text, "table_changes") != 0)
+    return NULL;
+  const SqlExpr *first = function->args[0].value;
+  if (first->kind != SQL_EXPR_LITERAL || first->u.literal.kind != SQL_LITERAL_STRING)
+    return NULL;
+  return pipeline_project_find_text (collect->graph->project, first->u.literal.text, collect->place->schema);
+}
+
 static void
 collect_reference (const SqlRelation *relation, gpointer data)
 {
   Collect *collect = data;
 
   if (relation->kind != SQL_RELATION_TABLE) {
+    PipelineDataset *changed = dataset_of_changes (collect, relation->u.function.call);
+    if (changed != NULL)
+      add_edge (collect->node, changed);
     if (collect->names != NULL)
       g_ptr_array_add (collect->names, sql_print_relation (relation));
     return;

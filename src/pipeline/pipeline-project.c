@@ -144,7 +144,7 @@ pipeline_project_find (const PipelineProject *project, const char *const *parts,
 }
 
 PipelineDataset *
-pipeline_project_find_text (const PipelineProject *project, const char *name)
+pipeline_project_find_text (const PipelineProject *project, const char *name, const char *current_schema)
 {
   g_autoptr (SqlArena) arena = sql_arena_new ();
   SqlName *parsed = sql_parse_name (arena, name, -1, NULL);
@@ -154,7 +154,7 @@ pipeline_project_find_text (const PipelineProject *project, const char *name)
     return NULL;
   for (guint i = 0; i < parsed->n; i++)
     parts[i] = parsed->parts[i].text;
-  return pipeline_project_find (project, parts, parsed->n, project->schema);
+  return pipeline_project_find (project, parts, parsed->n, current_schema);
 }
 
 /* ---- datasets ---- */

@@ -95,8 +95,9 @@ PipelineFlow *pipeline_project_flow (const PipelineProject *project, guint index
 /* The dataset that a name means at a place: `t`, `s.t`, `LIVE.t`, `catalog.s.t`. NULL when the pipeline has none. */
 PipelineDataset *pipeline_project_find (const PipelineProject *project, const char *const *parts, guint n_parts,
                                         const char *current_schema);
-/* Likewise from text such as an option's `a, s.b`: one name. */
-PipelineDataset *pipeline_project_find_text (const PipelineProject *project, const char *name);
+/* Likewise from text: `t`, `s.t`, as options and table_changes() have it. */
+PipelineDataset *pipeline_project_find_text (const PipelineProject *project, const char *name,
+                                             const char *current_schema);
 
 const SqlExpectationList *pipeline_dataset_expectations (const PipelineDataset *dataset);
 /* (nullable): the query of a view. */

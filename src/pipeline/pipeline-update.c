@@ -402,7 +402,8 @@ static gboolean
 mark_names (Update *update, const char *const *names, gboolean *marks, GError **error)
 {
   for (guint i = 0; names != NULL && names[i] != NULL; i++) {
-    PipelineDataset *dataset = pipeline_project_find_text (update->project, names[i]);
+    PipelineDataset *dataset =
+        pipeline_project_find_text (update->project, names[i], pipeline_project_schema (update->project));
     if (dataset == NULL || !pipeline_dataset_is_stored (dataset))
       return base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
                              "The pipeline has no table `%s` to refresh", names[i]);

@@ -227,6 +227,30 @@ class Graph(unittest.TestCase):
             self.assertEqual(p.rows("SELECT id FROM s"), [(1,)])
 
 
+class Names(unittest.TestCase):
+    FEED_SQL = ("CREATE STREAMING TABLE s TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true') AS "
+                "SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT'); "
+                "CREATE MATERIALIZED VIEW m AS SELECT _change_type, count(*) AS n FROM table_changes('s', 0) GROUP BY _change_type; ")
+
+    def test_view_over_the_feed_of_a_table_of_the_same_pipeline(self):
+        """The feed's table does not exist when the graph is first analysed, and must be written before the view."""
+        with Project(self.FEED_SQL) as p:
+            p.add_file([{"id": 1}, {"id": 2}])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM m"), [("insert", 2)])
+            p.add_file([{"id": 3}])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM m"), [("insert", 3)])
+
+    def test_names_follow_use_schema(self):
+        with Project("USE SCHEMA other; " + self.FEED_SQL + "CREATE VIEW v AS SELECT id FROM s;") as p:
+            p.add_file([{"id": 1}, {"id": 2}])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM other.m"), [("insert", 2)])
+            self.assertEqual(p.rows("SELECT * FROM other.v"), [(1,), (2,)])
+            self.assertTrue((p.root / "warehouse" / "other.db" / "s").is_dir())
+
+
 class Failures(unittest.TestCase):
     def test_failed_expectation_leaves_its_target_and_others_go_on(self):
         sql = ("CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT'); "
