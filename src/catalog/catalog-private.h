@@ -52,8 +52,6 @@ struct Catalog {
 
 /* Forgets the cached DeltaTable of a location. */
 void catalog_forget_table (Catalog *catalog, const char *location);
-/* Errors: INVALID_SCHEMA_OR_RELATION_NAME. Returns: (transfer full): lower case. */
-char *catalog_check_name (const char *name, GError **error);
 /* Lower case for look-up; never fails. Returns: (transfer full). */
 char *catalog_fold_name (const char *name);
 

@@ -7,6 +7,7 @@
 #include "catalog-session.h"
 #include "delta-snapshot.h"
 #include "pipeline-autocdc.h"
+#include "pipeline-setup.h"
 #include "sql-print.h"
 #include "sql-walk.h"
 #include "stream-progress.h"
@@ -275,6 +276,26 @@ check_names (const BaseType *schema, GError **error)
   return TRUE;
 }
 
+/* A flow that inserts by place gives the columns of its target, whatever its query calls them. */
+static BaseType *
+name_by_place (const PipelineFlow *flow, const BaseType *target, BaseType *given, GError **error)
+{
+  if (target == NULL || flow->by_name || flow->kind != PIPELINE_FLOW_APPEND)
+    return base_type_ref (given);
+  if (base_type_n_fields (target) != base_type_n_fields (given)) {
+    base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                    "The table `%s` has %u columns, the query of the flow gives %u", flow->target->label,
+                    base_type_n_fields (target), base_type_n_fields (given));
+    base_error_set_hint (error, "INSERT INTO %s BY NAME finds the columns by their names", flow->target->label);
+    return NULL;
+  }
+  BaseStructBuilder *builder = base_struct_builder_new ();
+  for (guint i = 0; i < base_type_n_fields (given); i++)
+    base_struct_builder_add (builder, base_type_field (target, i)->name, base_type_field (given, i)->type,
+                             base_type_field (given, i)->nullable, NULL);
+  return base_struct_builder_end (builder);
+}
+
 /* Flows into one table must agree on the type of each column. */
 static BaseType *
 join_schemas (BaseType *sofar, BaseType *added, const PipelineDataset *target, GError **error)
@@ -391,6 +412,7 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
   g_autoptr (DeltaSnapshot) existing = NULL;
   g_autoptr (CatalogEntry) entry = NULL;
   g_autoptr (BaseType) joined = NULL;
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (dataset);
   gboolean is_autocdc = FALSE;
   GError *error = NULL;
 
@@ -401,7 +423,12 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
   }
   for (guint i = 0; i < dataset->flows->len; i++) {
     const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
-    g_autoptr (BaseType) schema = analyse_flow (graph, flow, existing, &error);
+    g_autoptr (BaseType) given = analyse_flow (graph, flow, existing, &error);
+    const BaseType *target = declared != NULL   ? declared
+                             : joined != NULL   ? joined
+                             : existing != NULL ? delta_snapshot_schema (existing)
+                                                : NULL;
+    g_autoptr (BaseType) schema = given != NULL ? name_by_place (flow, target, given, &error) : NULL;
     if (schema != NULL && joined != NULL) {
       BaseType *both = join_schemas (joined, schema, dataset, &error);
       base_type_unref (schema);
@@ -428,7 +455,7 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
     return;
   }
   node->schema = settle_schema (dataset, joined, existing, is_autocdc, &error);
-  if (node->schema == NULL) {
+  if (node->schema == NULL || !pipeline_dataset_check (dataset, node->schema, existing, &error)) {
     add_problem (graph, &dataset->place, &dataset->position, error);
     node->failed = TRUE;
   }
@@ -450,6 +477,9 @@ analyse_view (PipelineGraph *graph, PipelineDataset *dataset)
   if (dataset->kind == PIPELINE_TEMPORARY_VIEW ||
       (find_existing (graph, dataset, &existing, &entry, &error) && check_owner (graph, dataset, entry, &error)))
     plan = pipeline_binding_view (binding, dataset, &error);
+  if (plan != NULL && dataset->kind == PIPELINE_VIEW &&
+      !pipeline_dataset_check (dataset, relation_plan_schema (plan), NULL, &error))
+    g_clear_pointer (&plan, relation_plan_unref);
   if (plan != NULL && dataset->kind == PIPELINE_VIEW && relation_plan_is_streaming (plan)) {
     base_error_set (&error, SLUICE_ERROR_INVALID_FLOW_QUERY_TYPE_STREAMING_RELATION_FOR_PERSISTED_VIEW,
                     "The persisted view `%s` is defined by a streaming query", dataset->label);

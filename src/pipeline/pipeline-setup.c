@@ -87,15 +87,20 @@ begin_anew (const PipelineRun *run, const PipelineDataset *dataset, DeltaTransac
   return TRUE;
 }
 
+static DeltaMetadata *
+new_metadata (const PipelineDataset *dataset, const BaseType *schema, gint64 now_ms)
+{
+  g_autoptr (GHashTable) properties = wanted_properties (dataset);
+  g_autofree const char **partitions = partition_columns (dataset);
+
+  return delta_metadata_new (schema, partitions, properties, dataset->name, dataset->table->comment, now_ms);
+}
+
 static gboolean
 create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, const BaseType *schema,
               DuckSession *duck, GError **error)
 {
-  g_autoptr (GHashTable) properties = wanted_properties (dataset);
-  g_autofree const char **partitions = partition_columns (dataset);
-  gint64 now_ms = base_clock_now_us (&run->clock) / 1000;
-  g_autoptr (DeltaMetadata) metadata =
-      delta_metadata_new (schema, partitions, properties, dataset->name, dataset->table->comment, now_ms);
+  g_autoptr (DeltaMetadata) metadata = new_metadata (dataset, schema, base_clock_now_us (&run->clock) / 1000);
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
   g_autoptr (GPtrArray) progress = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_progress_free);
@@ -131,15 +136,14 @@ check_partitions (const PipelineDataset *dataset, DeltaMetadata *metadata, GErro
   return FALSE;
 }
 
-static gboolean
-apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck,
-               GError **error)
+/* The table's metadata as the declaration wants it; the same object when nothing changes. */
+static DeltaMetadata *
+changed_metadata (const PipelineDataset *dataset, DeltaSnapshot *snapshot, GError **error)
 {
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
   const SqlPropertyList *declared = &dataset->table->properties;
 
-  if (snapshot == NULL || !check_partitions (dataset, delta_snapshot_metadata (snapshot), error))
-    return FALSE;
+  if (!check_partitions (dataset, delta_snapshot_metadata (snapshot), error))
+    return NULL;
   g_autoptr (DeltaMetadata) metadata = delta_metadata_ref (delta_snapshot_metadata (snapshot));
   for (guint i = 0; i < declared->n; i++) {
     if (g_strcmp0 (delta_metadata_property (metadata, declared->items[i].key), declared->items[i].value) == 0)
@@ -155,12 +159,38 @@ apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTabl
     delta_metadata_unref (metadata);
     metadata = changed;
   }
+  return g_steal_pointer (&metadata);
+}
+
+static gboolean
+apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck,
+               GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
+  g_autoptr (DeltaMetadata) metadata = snapshot != NULL ? changed_metadata (dataset, snapshot, error) : NULL;
+
+  if (metadata == NULL)
+    return FALSE;
   if (metadata == delta_snapshot_metadata (snapshot))
     return TRUE;
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
   return batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
          commit_metadata (batch, "SET TBLPROPERTIES", error);
+}
+
+gboolean
+pipeline_dataset_check (const PipelineDataset *dataset, const BaseType *schema, DeltaSnapshot *existing, GError **error)
+{
+  g_autofree char *schema_name = catalog_check_name (dataset->schema, error);
+  g_autofree char *name = schema_name != NULL ? catalog_check_name (dataset->name, error) : NULL;
+
+  if (name == NULL || dataset->table == NULL)
+    return name != NULL;
+  g_autoptr (DeltaMetadata) metadata =
+      existing != NULL ? changed_metadata (dataset, existing, error) : new_metadata (dataset, schema, 0);
+  return metadata != NULL && ((existing != NULL && metadata == delta_snapshot_metadata (existing)) ||
+                              write_metadata_fits (metadata, existing, error));
 }
 
 static gboolean

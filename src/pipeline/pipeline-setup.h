@@ -14,6 +14,11 @@ G_BEGIN_DECLS
 gboolean pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset, const BaseType *schema,
                                   GError **error);
 
+/* Whether pipeline_dataset_set_up() could do it: name, properties, partition columns, names and types of columns. Writes nothing.
+ * @existing: (nullable): the table as it is. */
+gboolean pipeline_dataset_check (const PipelineDataset *dataset, const BaseType *schema, DeltaSnapshot *existing,
+                                 GError **error);
+
 /* A full refresh: one commit removes all rows and memory and carries txn(new run id, -1) of every flow; then their progress starts anew. */
 gboolean pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, GError **error);
 

@@ -17,7 +17,8 @@
 const char *
 pipeline_flow_status_text (PipelineFlowStatus status)
 {
-  static const char *const texts[] = { "QUEUED", "RUNNING", "COMPLETED", "FAILED", "SKIPPED", "STOPPED", "EXCLUDED" };
+  static const char *const texts[] = { "QUEUED", "STARTING", "RUNNING", "COMPLETED",
+                                       "FAILED", "SKIPPED",  "STOPPED", "EXCLUDED" };
 
   return texts[status];
 }
@@ -545,7 +546,8 @@ flow_thread (gpointer data)
   FlowState *state = data;
   GError *failure = NULL;
   gint64 started_us = g_get_monotonic_time ();
-  gboolean good = write_flow_event (state->update, state, PIPELINE_FLOW_RUNNING, NULL, &failure) &&
+  gboolean good = write_flow_event (state->update, state, PIPELINE_FLOW_STARTING, NULL, &failure) &&
+                  write_flow_event (state->update, state, PIPELINE_FLOW_RUNNING, NULL, &failure) &&
                   run_with_retries (state, &failure);
 
   state->duration_us = g_get_monotonic_time () - started_us;

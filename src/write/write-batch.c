@@ -126,19 +126,40 @@ write_batch_free (WriteBatch *batch)
   g_free (batch);
 }
 
+static DeltaMetadata *
+prepare_metadata (DeltaMetadata *metadata, DeltaSnapshot *snapshot, DeltaProtocol **protocol, GError **error)
+{
+  if (!write_metadata_check (metadata, error))
+    return NULL;
+  g_autoptr (DeltaMetadata) prepared =
+      delta_metadata_prepare (metadata, snapshot != NULL ? delta_snapshot_metadata (snapshot) : NULL, error);
+  if (prepared == NULL)
+    return NULL;
+  g_autoptr (DeltaProtocol) wanted = snapshot != NULL
+                                         ? delta_protocol_upgraded (delta_snapshot_protocol (snapshot), prepared)
+                                         : delta_protocol_for_metadata (prepared);
+  if (!delta_protocol_check_write (wanted, error))
+    return NULL;
+  *protocol = g_steal_pointer (&wanted);
+  return g_steal_pointer (&prepared);
+}
+
+gboolean
+write_metadata_fits (DeltaMetadata *metadata, DeltaSnapshot *snapshot, GError **error)
+{
+  g_autoptr (DeltaProtocol) protocol = NULL;
+  g_autoptr (DeltaMetadata) prepared = prepare_metadata (metadata, snapshot, &protocol, error);
+
+  return prepared != NULL;
+}
+
 gboolean
 write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error)
 {
-  DeltaMetadata *old = batch->snapshot != NULL ? delta_snapshot_metadata (batch->snapshot) : NULL;
-  if (!write_metadata_check (metadata, error))
-    return FALSE;
-  g_autoptr (DeltaMetadata) prepared = delta_metadata_prepare (metadata, old, error);
+  g_autoptr (DeltaProtocol) protocol = NULL;
+  g_autoptr (DeltaMetadata) prepared = prepare_metadata (metadata, batch->snapshot, &protocol, error);
+
   if (prepared == NULL)
-    return FALSE;
-  g_autoptr (DeltaProtocol) protocol =
-      batch->snapshot != NULL ? delta_protocol_upgraded (delta_snapshot_protocol (batch->snapshot), prepared)
-                              : delta_protocol_for_metadata (prepared);
-  if (!delta_protocol_check_write (protocol, error))
     return FALSE;
   delta_transaction_set_metadata (batch->transaction, prepared);
   if (batch->snapshot == NULL || !delta_protocol_equal (protocol, delta_snapshot_protocol (batch->snapshot)))

@@ -82,6 +82,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (WriteBatch, write_batch_free)
  *         RESERVED_CDC_COLUMNS_ON_WRITE, UNSUPPORTED_DATATYPE.
  */
 gboolean write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error);
+/* Whether write_batch_set_metadata() would take @metadata for the table of @snapshot ((nullable): a new one). The same errors. */
+gboolean write_metadata_fits (DeltaMetadata *metadata, DeltaSnapshot *snapshot, GError **error);
 
 /* The metadata to be committed and its schema, which rows must have. Borrows live until set_metadata or the batch's end. */
 DeltaMetadata *write_batch_metadata (WriteBatch *batch);

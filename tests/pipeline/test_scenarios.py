@@ -200,6 +200,41 @@ class Graph(unittest.TestCase):
             p.update()
             self.assertEqual(p.rows("SELECT a FROM t"), [(1,), (11,), (12,), (2,)])
 
+    def test_tables_that_cannot_be_made_are_refused_before_anything_is_written(self):
+        raw = "CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'a INT, b INT');\n"
+        cases = {
+            "CREATE STREAMING TABLE t PARTITIONED BY (zz) AS SELECT a FROM STREAM raw": "DELTA_INVALID_PARTITION_COLUMN",
+            "CREATE STREAMING TABLE t PARTITIONED BY (a) AS SELECT a FROM STREAM raw": "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION",
+            "CREATE STREAMING TABLE t TBLPROPERTIES ('delta.enableChangeDataFeed' = 'maybe') AS SELECT a FROM STREAM raw": "DELTA_ILLEGAL_OPTION",
+            "CREATE STREAMING TABLE t TBLPROPERTIES ('delta.wibble' = '1') AS SELECT a FROM STREAM raw": "DELTA_UNKNOWN_CONFIGURATION",
+            "CREATE STREAMING TABLE `t t` AS SELECT a FROM STREAM raw": "INVALID_SCHEMA_OR_RELATION_NAME",
+            "CREATE VIEW `v/v` AS SELECT a FROM raw": "INVALID_SCHEMA_OR_RELATION_NAME",
+            "CREATE MATERIALIZED VIEW t AS SELECT a AS `a b` FROM raw": "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
+            "CREATE MATERIALIZED VIEW t AS SELECT INTERVAL 1 DAY AS i FROM raw": "DELTA_UNSUPPORTED_DATA_TYPES",
+        }
+        for sql, condition in cases.items():
+            with self.subTest(sql), Project(raw + sql + ";") as p:
+                for command in ("dry-run", "run"):
+                    result = p.run(command=command)
+                    self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertIn(f"[{condition}]", result.stderr)
+                    self.assertRegex(result.stderr, r"pipeline\.sql:2:1")
+                self.assertFalse((p.root / "warehouse" / "raw").exists())
+
+    def test_flows_insert_by_place_or_by_name(self):
+        raw = "CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'a INT, b INT');\n"
+        by_place = "CREATE FLOW f AS INSERT INTO t SELECT b, a FROM STREAM raw; CREATE FLOW g AS INSERT INTO t SELECT a + 10, b + 10 FROM STREAM raw;"
+        for declared in ("CREATE STREAMING TABLE t (x INT, y INT); ", "CREATE STREAMING TABLE t; "):
+            with self.subTest(declared), Project(raw + declared + by_place) as p:
+                for n in (1, 2):
+                    p.add_file([{"a": n, "b": -n}])
+                    p.update()
+                self.assertEqual(p.rows("SELECT * FROM t"), [(-1, 1), (-2, 2), (11, 9), (12, 8)])
+        with Project(raw + "CREATE STREAMING TABLE t (x INT, y INT); CREATE FLOW f AS INSERT INTO t SELECT a FROM STREAM raw;") as p:
+            result = p.run()
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("[USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE]", result.stderr)
+
     def test_all_problems_are_reported_together(self):
         with Project("CREATE MATERIALIZED VIEW a AS SELECT * FROM nothing; CREATE MATERIALIZED VIEW b AS SELECT x FROM (SELECT 1 AS y); "
                      "CREATE MATERIALIZED VIEW c AS SELECT * FROM a;") as p:
