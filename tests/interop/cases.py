@@ -43,16 +43,16 @@ ONE_OF_ALL_SQL = """SELECT 1L id, true b, -7Y ti, 300S si, 70000 i, 1.5F f, -0.2
 
 class Case:
     """A table made by SQL. @rows: what it holds, as Python values. @deletes: conditions for delete-rows, over columns c0, c1, ….
-    @feed: it has a legacy feed from version 0 on. @forget: the log before the last checkpoint is removed. @filters: conditions that every
+    @row_ids: it has row tracking. @feed: it has a legacy feed from version 0 on. @forget: the log before the last checkpoint is removed. @filters: conditions that every
     engine knows, against statistics that lie. @by_spark: statements for Spark on table {t}, after all reading.
     @cannot: reader → piece of its error. @wrong: reader → why its rows are not the table's. The readers: delta-rs, delta-rs-feed, duckdb,
     spark, spark-feed."""
 
     table, kept_by_flow = "t", False
 
-    def __init__(self, name, statements, rows, deletes=(), feed=False, forget=False, filters=(), by_spark=(), cannot=None, wrong=None):
+    def __init__(self, name, statements, rows, deletes=(), feed=False, forget=False, filters=(), by_spark=(), row_ids=False, cannot=None, wrong=None):
         self.name, self.statements, self.rows, self.source = name, statements, rows, self
-        self.filters, self.statements_by_spark = filters, by_spark
+        self.filters, self.statements_by_spark, self.row_ids = filters, by_spark, row_ids
         self.deletes, self.feed, self.forget, self.cannot, self.wrong = deletes, feed, forget, cannot or {}, wrong or {}
 
     def make(self, directory):
@@ -146,6 +146,7 @@ CASES = [
         "row-tracking",
         ["CREATE TABLE t (id INT, name STRING) TBLPROPERTIES ('delta.enableRowTracking' = 'true')", f"INSERT INTO t {TEN}"],
         TEN_ROWS,
+        row_ids=True,
         by_spark=["INSERT INTO {t} VALUES (10, 'new')", "UPDATE {t} SET name = 'odd' WHERE id % 2 = 1"],
     ),
     Case(
@@ -176,6 +177,7 @@ CASES = [
         ],
         [dict(id=i, name=f"n{i % 2}") for i in (0, 2, 4, 6, 7, 8, 9)],
         deletes=["c0 IN (1, 3, 5)"],
+        row_ids=True,
     ),
     Case(
         "change-feed",
@@ -247,6 +249,7 @@ CASES = [
         ],
         [{"i d": i, "n": {"x y": i}} for i in (1, 3, 5)],
         deletes=["c0 = 0", "c0 = 2", "c0 = 4"],
+        row_ids=True,
         forget=True,
     ),
     Case(
@@ -369,9 +372,9 @@ class PipelineTable:
     filters = statements_by_spark = ()
     forget = False
 
-    def __init__(self, source, table, rows=None, kept_by_flow=False, feed=False, cannot=None, wrong=None):
+    def __init__(self, source, table, rows=None, kept_by_flow=False, feed=False, row_ids=False, cannot=None, wrong=None):
         self.name, self.source, self.table, self.rows = f"{source.name}-{table}", source, table, rows
-        self.kept_by_flow, self.feed, self.cannot, self.wrong = kept_by_flow, feed, cannot or {}, wrong or {}
+        self.kept_by_flow, self.feed, self.row_ids, self.cannot, self.wrong = kept_by_flow, feed, row_ids, cannot or {}, wrong or {}
 
 
 def target(table, type_, properties="", columns=""):
@@ -420,7 +423,7 @@ SILVER = [dict(zip(("id", "name", "email", "address", "phone"), row)) for row in
 PIPELINE_TABLES = [
     *(
         PipelineTable(
-            TARGETS_PIPELINE, table, TARGET_ROWS[type_], kept_by_flow=True, feed=True,
+            TARGETS_PIPELINE, table, TARGET_ROWS[type_], kept_by_flow=True, feed=True, row_ids=properties == TRACKED,
             cannot={"delta-rs-feed": MAPPED_FEED} if properties == MAPPED else {},
         )
         for table, (type_, properties) in TARGETS.items()
@@ -484,8 +487,9 @@ class Made:
         return sluice(self.warehouse(case), f"SELECT * FROM {case.table} WHERE {condition}")
 
     def now(self, case):
-        """Rows after others wrote."""
-        return sluice(self.warehouse(case), f"SELECT * FROM {case.table}")
+        """Rows as they are now, when others may have written; with row ids if there are any."""
+        ids = ", _metadata.row_id, _metadata.row_commit_version" if case.row_ids else ""
+        return sluice(self.warehouse(case), f"SELECT *{ids} FROM {case.table}")
 
     def history(self, case):
         return sluice(self.warehouse(case), f"DESCRIBE HISTORY {case.table}")

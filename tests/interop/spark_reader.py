@@ -1,8 +1,10 @@
 """Reads Delta tables with Apache Spark, all in one process: spark_reader.py JOB RESULT, both JSON. Runs in the Python that has pyspark.
 
 JOB: {"jars": directory, "scratch": directory, "tables": [{"name", "path", "feed": first version or null, "filters": [condition],
-"refuses": bool, "statements": [SQL to run, {t} is the table]}]}.
-RESULT: table name → {"columns": [[name, type]], "rows", "filtered": rows for each filter, "feed", "versions", "changed": rows after the statements, "written": what each attempt to write gave, "error"}.
+"row_ids": bool, "refuses": bool, "statements": [SQL to run, {t} is the table]}]}.
+RESULT: table name → {"columns": [[name, type]], "rows", "filtered": rows for each filter, "ids": rows with row ids, "feed", "versions", "changed", "changed_feed": rows and feed after
+the statements, "written": what each attempt to write gave,
+"error"}.
 """
 import datetime as dt
 import json
@@ -40,6 +42,15 @@ def rows_of(frame):
     return [render(plain(row, frame.schema)) for row in frame.collect()]
 
 
+def ids_of(frame):
+    return rows_of(frame.select("*", "_metadata.row_id", "_metadata.row_commit_version"))
+
+
+def feed_of(spark, table):
+    changes = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", table["feed"])
+    return rows_of(changes.load(table["path"]))
+
+
 def message(error):
     return " ".join(str(error).split())[:1500]
 
@@ -49,7 +60,8 @@ def attempts_to_write(spark, path):
     for name, sql in (
         ("append", f"INSERT INTO delta.`{path}` SELECT * FROM delta.`{path}`"),
         ("delete", f"DELETE FROM delta.`{path}`"),
-        ("optimize", f"OPTIMIZE delta.`{path}`"),
+        ("metadata", f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('a' = 'b')"),
+        ("vacuum", f"VACUUM delta.`{path}` RETAIN 0 HOURS"),
     ):
         try:
             spark.sql(sql).collect()
@@ -65,17 +77,20 @@ def read(spark, table):
         frame = spark.read.format("delta").load(table["path"])
         found["columns"] = [[field.name, field.dataType.simpleString()] for field in frame.schema.fields]
         found["rows"] = rows_of(frame)
+        found["ids"] = ids_of(frame) if table["row_ids"] else None
         for condition in table["filters"]:
             found["filtered"].append(rows_of(frame.where(condition)))
         found["versions"] = [row.version for row in spark.sql(f"DESCRIBE HISTORY delta.`{table['path']}`").collect()]
         if table["feed"] is not None:
-            changes = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", table["feed"])
-            found["feed"] = rows_of(changes.load(table["path"]))
+            found["feed"] = feed_of(spark, table)
         if table["refuses"]:
             found["written"] = attempts_to_write(spark, table["path"])
         for statement in table["statements"]:
             spark.sql(statement.format(t=f"delta.`{table['path']}`")).collect()
-        found["changed"] = rows_of(spark.read.format("delta").load(table["path"])) if table["statements"] else None
+        if table["statements"]:
+            frame = spark.read.format("delta").load(table["path"])
+            found["changed"] = ids_of(frame) if table["row_ids"] else rows_of(frame)
+            found["changed_feed"] = feed_of(spark, table) if table["feed"] is not None else None
     except Exception as error:
         found["error"] = message(error)
         traceback.print_exc()
@@ -96,7 +111,11 @@ def main(job_file, result_file):
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",  # tables of a few rows: compiling queries would take nearly all of the time
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

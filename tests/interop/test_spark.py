@@ -5,7 +5,8 @@ import pathlib
 import subprocess
 
 import pytest
-from cases import ROOT, TABLES
+from cases import ROOT, TABLES, sluice
+from readers import READERS
 from render import bag
 
 DEPS = ROOT / ".deps"
@@ -14,17 +15,22 @@ every_table = pytest.mark.parametrize("case", TABLES, ids=lambda case: case.name
 
 @pytest.fixture(scope="session")
 def spark(made, tmp_path_factory, request):
-    """What Spark says: table name → see spark_reader.py. One process reads all."""
+    """What Spark says: table name → see spark_reader.py; and "before": what Sluice said before. One process reads all."""
     scratch = tmp_path_factory.mktemp("spark")
-    tables = []
+    tables, before = [], {}
     chosen = {item.callspec.params["case"].name for item in request.session.items if hasattr(item, "callspec")}
     for case in TABLES:
         if case.name not in chosen:
             continue
-        made.reading(case)  # before Spark touches anything
+        # Before Spark touches anything.
+        made.reading(case)
+        before[case.name] = dict(
+            filtered=[made.filtered(case, condition) for condition in case.filters],
+            ids=made.now(case) if case.row_ids else None,
+        )
         feed = 0 if case.feed else None
         job = dict(name=case.name, path=str(made.path(case)), feed=feed, refuses=case.kept_by_flow)
-        tables.append(dict(job, filters=case.filters, statements=case.statements_by_spark))
+        tables.append(dict(job, row_ids=case.row_ids, filters=case.filters, statements=case.statements_by_spark))
     (scratch / "job.json").write_text(json.dumps(dict(jars=str(DEPS / "spark-jars"), scratch=str(scratch), tables=tables)))
     reader = pathlib.Path(__file__).with_name("spark_reader.py")
     with open(scratch / "log", "w") as log:
@@ -33,7 +39,8 @@ def spark(made, tmp_path_factory, request):
             env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
         )
     assert done.returncode == 0, (scratch / "log").read_text()[-4000:]
-    return json.loads((scratch / "result.json").read_text())
+    found = json.loads((scratch / "result.json").read_text())
+    return {name: dict(facts, before=before[name]) for name, facts in found.items()}
 
 
 @every_table
@@ -50,14 +57,35 @@ def test_spark_gives_the_rows_and_the_schema(made, spark, case):
 
 @pytest.mark.parametrize("case", [case for case in TABLES if case.filters], ids=lambda case: case.name)
 def test_spark_skips_no_file_that_counts(made, spark, case):
-    for number, condition in enumerate(case.filters):
-        assert bag(spark[case.name]["filtered"][number]) == bag(made.filtered(case, condition)), condition
+    for condition, rows, found in zip(case.filters, spark[case.name]["before"]["filtered"], spark[case.name]["filtered"], strict=True):
+        assert bag(found) == bag(rows), condition
+
+
+@pytest.mark.parametrize("case", [case for case in TABLES if case.row_ids], ids=lambda case: case.name)
+def test_spark_gives_the_row_ids(spark, case):
+    assert bag(spark[case.name]["ids"]) == bag(spark[case.name]["before"]["ids"])
 
 
 @pytest.mark.parametrize("case", [case for case in TABLES if case.statements_by_spark], ids=lambda case: case.name)
 def test_sluice_reads_what_spark_wrote(made, spark, case):
     assert spark[case.name]["error"] is None
     assert bag(made.now(case)) == bag(spark[case.name]["changed"])
+    if case.feed:
+        feed = sluice(made.warehouse(case), f"SELECT * FROM table_changes('{case.table}', 0)")
+        assert bag(feed) == bag(spark[case.name]["changed_feed"])
+
+
+@pytest.mark.parametrize("case", [case for case in TABLES if case.statements_by_spark], ids=lambda case: case.name)
+def test_sluice_writes_after_spark(made, spark, case):
+    before = made.now(case)
+    sluice(made.warehouse(case), f"INSERT INTO {case.table} SELECT * FROM {case.table}")
+    after = made.now(case)
+    names = [name for name in before[0] if name not in ("row_id", "row_commit_version")]
+    twice = 2 * [{name: row[name] for name in names} for row in before]
+    assert bag({name: row[name] for name in names} for row in after) == bag(twice)
+    assert bag(READERS["delta-rs"](made.path(case)).to_pylist()) == bag(twice)
+    if case.row_ids:
+        assert len({row["row_id"] for row in after}) == len(after)
 
 
 @every_table
