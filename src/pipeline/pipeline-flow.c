@@ -125,6 +125,22 @@ data_quality (GPtrArray *counts, guint64 *n_dropped)
   return json_pack ("{s:I, s:o}", "dropped_records", (json_int_t) *n_dropped, "expectations", expectations);
 }
 
+/* Metrics of a batch of a stream: what it did, and what waits behind it, as far as that is known. */
+static void
+add_backlog (json_t *metrics, const StreamBacklog *backlog)
+{
+  const struct {
+    const char *name;
+    gint64 value;
+  } counts[] = { { "backlog_bytes", backlog->bytes },
+                 { "backlog_files", backlog->files },
+                 { "backlog_records", backlog->records } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    if (counts[i].value >= 0)
+      json_object_set_new (metrics, counts[i].name, json_integer ((json_int_t) counts[i].value));
+}
+
 static gboolean
 write_batch_event (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts, GError **error)
 {
@@ -260,10 +276,10 @@ append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
     return FALSE;
   g_autoptr (GPtrArray) counts = counts_of (text);
   work->totals->n_output_rows += n_rows;
-  return write_batch_event (
-      work, batch->batch,
-      json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes),
-      counts, error);
+  json_t *metrics =
+      json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes);
+  add_backlog (metrics, &batch->backlog);
+  return write_batch_event (work, batch->batch, metrics, counts, error);
 }
 
 /* ---- AUTO CDC ---- */
@@ -310,6 +326,7 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
       (json_int_t) outcome.n_deleted_rows, "num_source_events", (json_int_t) outcome.n_source_events,
       "num_late_events_ignored", (json_int_t) outcome.n_late_events, "state_rows", (json_int_t) outcome.n_state_rows,
       "tombstones_removed", (json_int_t) outcome.n_tombstones_removed);
+  add_backlog (metrics, &batch->backlog);
   return write_batch_event (work, batch->batch, metrics, counts, error);
 }
 

@@ -87,16 +87,35 @@ set_last (Work *work, const json_t *offsets)
   }
 }
 
+/* What waits in all sources together after @offsets ((nullable): where the stream stands). */
+static StreamBacklog
+backlog_after (const Work *work, const json_t *offsets)
+{
+  StreamBacklog sum = { 0 };
+
+  for (guint i = 0; i < work->run->n_sources; i++) {
+    StreamSource *source = work->run->sources[i];
+    StreamBacklog one = source->klass->backlog (source, offsets != NULL ? offset_of (offsets, i) : work->last[i]);
+    sum.bytes = sum.bytes < 0 || one.bytes < 0 ? -1 : sum.bytes + one.bytes;
+    sum.files = sum.files < 0 || one.files < 0 ? -1 : sum.files + one.files;
+    sum.records = sum.records < 0 || one.records < 0 ? -1 : sum.records + one.records;
+  }
+  return sum;
+}
+
 static gboolean
 show_and_apply (Work *work, gint64 batch, const json_t *offsets, const char *digest, GError **error)
 {
   const StreamRun *run = work->run;
-  StreamBatch applied = { stream_progress_run_id (run->progress), batch, digest,
-                          base_json_int64 (offsets, "clockUs", 0) };
+  StreamBatch applied = { .run_id = stream_progress_run_id (run->progress),
+                          .batch = batch,
+                          .digest = digest,
+                          .clock_us = base_json_int64 (offsets, "clockUs", 0) };
 
   for (guint i = 0; i < run->n_sources; i++)
     if (!run->sources[i]->klass->show (run->sources[i], work->last[i], offset_of (offsets, i), error))
       return FALSE;
+  applied.backlog = backlog_after (work, offsets);
   if (!base_cancel_check (run->cancel, error) || !run->sink->apply (run->sink, &applied, error))
     return FALSE;
   stream_progress_mark_done (run->progress);
@@ -247,20 +266,6 @@ consider_restart (Work *work, GError **error)
   }
 }
 
-static void
-add_backlog (Work *work)
-{
-  StreamBacklog *sum = &work->outcome->backlog;
-
-  for (guint i = 0; i < work->run->n_sources; i++) {
-    StreamSource *source = work->run->sources[i];
-    StreamBacklog one = source->klass->backlog (source, work->last[i]);
-    sum->bytes = sum->bytes < 0 || one.bytes < 0 ? -1 : sum->bytes + one.bytes;
-    sum->files = sum->files < 0 || one.files < 0 ? -1 : sum->files + one.files;
-    sum->records = sum->records < 0 || one.records < 0 ? -1 : sum->records + one.records;
-  }
-}
-
 gboolean
 stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **error)
 {
@@ -271,7 +276,7 @@ stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **
   gboolean good = run_all (&work, &failure);
   if (!good)
     consider_restart (&work, &failure);
-  add_backlog (&work);
+  outcome->backlog = backlog_after (&work, NULL);
   for (guint i = 0; i < run->n_sources; i++)
     json_decref (work.last[i]);
   g_free (work.last);

@@ -16,9 +16,10 @@ G_BEGIN_DECLS
 /* One micro-batch, as logged. */
 typedef struct {
   const char *run_id;
-  gint64 batch;       /* from 0 */
-  const char *digest; /* sha256 of the logged offsets, 64 hex digits */
-  gint64 clock_us;    /* read when the offsets were logged: current_timestamp() of the batch */
+  gint64 batch;          /* from 0 */
+  const char *digest;    /* sha256 of the logged offsets, 64 hex digits */
+  gint64 clock_us;       /* read when the offsets were logged: current_timestamp() of the batch */
+  StreamBacklog backlog; /* what waits in all sources after this batch */
 } StreamBatch;
 
 /* Where the rows go. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Auto Loader (pipelines.md §13) through the command line: files as users have them."""
 import gzip
+import json
 import unittest
 
 from project import Project
@@ -40,6 +41,19 @@ class Packed(unittest.TestCase):
             self.put(p, "a.json.gz", whole)
             p.update()
             self.assertEqual(p.rows("SELECT count(*) FROM t"), [(1000,)])
+
+
+class Backlog(unittest.TestCase):
+    def test_batches_say_what_waits_behind_them(self):
+        with Project("CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', maxFilesPerTrigger => 2);") as p:
+            for i in range(5):
+                p.add_file([{"id": i}])
+            p.update()
+            rows = p.query("SELECT details:flow_progress.metrics.backlog_files::INT AS files, details:flow_progress.metrics.backlog_bytes::INT AS bytes "
+                           "FROM event_log(TABLE(t)) WHERE event_type = 'flow_progress' AND details:flow_progress.metrics IS NOT NULL ORDER BY timestamp")
+            self.assertEqual([(r["files"], r["bytes"]) for r in rows], [(3, 30), (1, 10), (0, 0)])
+            states = [json.loads(e["details"])["flow_progress"]["status"] for e in p.events() if e["event_type"] == "flow_progress"]
+            self.assertEqual(states, ["QUEUED", "STARTING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "COMPLETED"])
 
 
 class Csv(unittest.TestCase):
