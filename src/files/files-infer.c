@@ -1,4 +1,5 @@
 /* JSON schema inference: see files-infer-private.h. A shape is the set of kinds seen at one place, with the shapes below. */
+#include "base-text.h"
 #include "files-infer-private.h"
 #include "files-json-private.h"
 
@@ -162,9 +163,13 @@ static BaseType *
 object_type (const FilesShape *shape, gboolean typed)
 {
   BaseStructBuilder *builder = base_struct_builder_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   for (guint i = 0; shape->names != NULL && i < shape->names->len; i++) {
     const char *name = g_ptr_array_index (shape->names, i);
+    /* Names that differ only in case are one column, as first written; values under the others are rescued. */
+    if (!g_hash_table_add (seen, base_text_folded (name)))
+      continue;
     const FilesShape *field = g_hash_table_lookup (shape->fields, name);
     g_autoptr (BaseType) type = typed ? files_shape_type (field, TRUE) : base_type_simple (BASE_TYPE_STRING);
     base_struct_builder_add (builder, name, type, TRUE, NULL);

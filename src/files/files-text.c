@@ -64,7 +64,9 @@ files_text_append_csv (GString *sql, const FilesOptions *options, GPtrArray *ent
     g_string_append_printf (sql, ", %s=", texts[i][0]);
     base_text_append_sql_literal (sql, files_options_text (options, texts[i][1]));
   }
-  g_string_append_printf (sql, ", header=%s, hive_partitioning=false, null_padding=true, strict_mode=false",
+  /* DuckDB pads short records of a file with line breaks inside quotes only when one thread reads it. */
+  g_string_append_printf (sql,
+                          ", header=%s, hive_partitioning=false, null_padding=true, parallel=false, strict_mode=false",
                           files_options_bool (options, "header") ? "true" : "false");
   if (g_ascii_strcasecmp (encoding, "UTF-8") != 0 && g_ascii_strcasecmp (encoding, "UTF8") != 0) {
     g_string_append (sql, ", encoding=");

@@ -70,5 +70,25 @@ class Csv(unittest.TestCase):
             self.assertEqual(p.rows("SELECT * FROM t"), [(1, "x", None)])
 
 
+    def test_records_may_span_lines_inside_quotes(self):
+        with Project("CREATE STREAMING TABLE t AS SELECT id, name FROM STREAM read_files('${source}/customers', format => 'csv', header => true);") as p:
+            (p.root / "in" / "customers" / "a.csv").write_text('id,name\n1,"two\nlines"\n2,"q\n\nq"\n3\n')
+            p.update()
+            self.assertEqual(p.rows("SELECT id, name FROM t"), [(1, "two\nlines"), (2, "q\n\nq"), (3, None)])
+
+
+class Evolution(unittest.TestCase):
+    def test_new_columns_that_differ_only_in_case_are_one(self):
+        with Project("CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json');") as p:
+            p.add_file([{"a": 1}])
+            p.update()
+            p.add_file([{"a": 2, "New": 1, "new": 2}, {"a": 3, "new": 3}])
+            p.update()
+            self.assertEqual(p.rows("SELECT a, New, _rescued_data IS NOT NULL FROM t"), [(1, None, False), (2, 1, True), (3, None, True)])
+            p.add_file([{"a": 4, "New": 4}])
+            p.update()
+            self.assertEqual(p.rows("SELECT count(*) FROM t"), [(4,)])
+
+
 if __name__ == "__main__":
     unittest.main()

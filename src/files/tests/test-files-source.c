@@ -223,6 +223,12 @@ static const Case json_cases[] = {
     "{\"a\":{\"b\":1.0,\"c\":2,\"d\":null},\"l\":[{\"n\":1.0}],\"x.y\":1.0,\"m\":null,\"z\":null,\"_rescued_data\":"
     "null}",
     NULL },
+  { "names that differ only in case are one column",
+    "{\"a\":1,\"A\":2,\"s\":{\"x\":1,\"X\":2}}\n",
+    { NULL },
+    "{\"a\":1,\"s\":{\"x\":1},\"_rescued_data\":\"{\\\"A\\\":2,\\\"s\\\":{\\\"X\\\":2},\\\"_file_path\\\":\\\"DIR/"
+    "a.json\\\"}\"}",
+    NULL },
   { "a hint without a type", "{\"a\":1}\n", { "schemaHints", "a.b", NULL }, NULL, "PARSE_SYNTAX_ERROR" },
   { "a byte order mark is no part of the first record",
     "\xEF\xBB\xBF{\"a\":1}\n{\"a\":2}\n",
