@@ -443,16 +443,25 @@ within_limits (GPtrArray *entries)
 }
 
 BaseType *
+files_schema_revise (const FilesOptions *options, const BaseType *stored, GError **error)
+{
+  GPtrArray *hints = files_options_schema_hints (options);
+  g_autoptr (BaseType) revised = files_options_schema (options) != NULL ? base_type_ref (files_options_schema (options))
+                                 : hints != NULL                        ? apply_hints (stored, hints)
+                                                                        : base_type_ref (stored);
+
+  return check_types (options, revised, error) ? g_steal_pointer (&revised) : NULL;
+}
+
+BaseType *
 files_schema_infer (const FilesOptions *options, GPtrArray *entries, DuckSession *session, BaseCancel *cancel,
                     GError **error)
 {
   g_autoptr (GPtrArray) taken = within_limits (entries);
   g_autoptr (BaseType) schema = NULL;
 
-  if (files_options_schema (options) != NULL) {
-    schema = base_type_ref (files_options_schema (options));
-    return check_types (options, schema, error) ? g_steal_pointer (&schema) : NULL;
-  }
+  if (files_options_schema (options) != NULL)
+    return files_schema_revise (options, NULL, error);
   if (taken->len == 0) {
     base_error_set (error, SLUICE_ERROR_CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE,
                     "No schema can be inferred from %s: there is no file yet", files_options_path (options));
@@ -479,10 +488,7 @@ files_schema_infer (const FilesOptions *options, GPtrArray *entries, DuckSession
     base_error_add_context (error, "inferring the schema of %s", files_options_path (options));
     return NULL;
   }
-  if (files_options_schema_hints (options) == NULL)
-    return g_steal_pointer (&schema);
-  g_autoptr (BaseType) hinted = apply_hints (schema, files_options_schema_hints (options));
-  return check_types (options, hinted, error) ? g_steal_pointer (&hinted) : NULL;
+  return files_schema_revise (options, schema, error);
 }
 
 BaseType *

@@ -26,6 +26,10 @@ G_BEGIN_DECLS
 BaseType *files_schema_infer (const FilesOptions *options, GPtrArray *entries, DuckSession *session, BaseCancel *cancel,
                               GError **error);
 
+/* A schema stored earlier as the options want it now: the option `schema` itself, or @stored with schemaHints applied.
+ * Errors: UNSUPPORTED_FEATURE as above. Returns: (transfer full). */
+BaseType *files_schema_revise (const FilesOptions *options, const BaseType *stored, GError **error);
+
 /* @old grown by the fields of @seen that it lacks (compared without case), at the end of their struct; types of @old stay.
  * Returns: (transfer full): a reference on @old when nothing is missing. */
 BaseType *files_schema_merge (const BaseType *old, const BaseType *seen);

@@ -235,6 +235,14 @@ find_schema (FilesStream *stream, gboolean may_store, GError **error)
 
   if (stream->progress != NULL && !load_schema (stream, error))
     return FALSE;
+  if (stream->data != NULL) {
+    /* The schema and the hints of the query may have been edited since. */
+    BaseType *stored = stream->data;
+    stream->data = files_schema_revise (stream->options, stored, error);
+    base_type_unref (stored);
+    if (stream->data == NULL)
+      return FALSE;
+  }
   if (stream->data != NULL && files_options_has_format (stream->options))
     return TRUE;
   entries = files_list (stream->options, stream->context, stream->cancel, error);

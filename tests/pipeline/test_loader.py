@@ -78,6 +78,24 @@ class Csv(unittest.TestCase):
 
 
 class Evolution(unittest.TestCase):
+    def test_edited_schema_and_hints_count_from_the_next_update_on(self):
+        sql = "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', %s);"
+        with Project(sql % "schema => 'a INT'") as p:
+            p.add_file([{"a": 1, "b": "x"}])
+            p.update()
+            p.sql(sql % "schema => 'a INT, b STRING'")
+            p.add_file([{"a": 2, "b": "y"}])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, None), (2, "y")])
+        with Project(sql % "schemaEvolutionMode => 'failOnNewColumns'") as p:
+            p.add_file([{"a": 1}])
+            p.update()
+            p.add_file([{"a": 2, "b": 7}])
+            self.assertIn("UNKNOWN_FIELD_EXCEPTION", p.run().stderr)
+            p.sql(sql % "schemaEvolutionMode => 'failOnNewColumns', schemaHints => 'b INT'")
+            p.update()
+            self.assertEqual(p.rows("SELECT a, b FROM t"), [(1, None), (2, 7)])
+
     def test_new_columns_that_differ_only_in_case_are_one(self):
         with Project("CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json');") as p:
             p.add_file([{"a": 1}])
