@@ -1,6 +1,7 @@
 """The tables that other engines read: one per feature combination, and those of the pipelines. See README.md."""
 import datetime as dt
 import decimal
+import functools
 import json
 import os
 import pathlib
@@ -483,6 +484,7 @@ class Made:
     def versions(self, case):
         return self.reading(case)[3]
 
+    @functools.cache
     def filtered(self, case, condition):
         return sluice(self.warehouse(case), f"SELECT * FROM {case.table} WHERE {condition}")
 

@@ -2,9 +2,8 @@
 
 JOB: {"jars": directory, "scratch": directory, "tables": [{"name", "path", "feed": first version or null, "filters": [condition],
 "row_ids": bool, "refuses": bool, "statements": [SQL to run, {t} is the table]}]}.
-RESULT: table name → {"columns": [[name, type]], "rows", "filtered": rows for each filter, "ids": rows with row ids, "feed", "versions", "changed", "changed_feed": rows and feed after
-the statements, "written": what each attempt to write gave,
-"error"}.
+RESULT: table name → {"columns": [[name, type]], "rows", "ids": rows with row ids, "filtered": rows for each filter, "feed", "versions",
+"written": what each attempt to write gave, "changed", "changed_feed": rows and feed after the statements, "error"}.
 """
 import datetime as dt
 import json

@@ -58,11 +58,16 @@ def test_delta_rs_refuses_to_write_what_a_flow_keeps(made, case):
         lambda: deltalake.write_deltalake(path, rows, mode="append"),
         lambda: table.delete(),
         lambda: table.optimize.compact(),
-        lambda: table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False),
     ):
         with pytest.raises(Exception, match="autoCdc|Column mapping is not supported for write operation"):
             write()
     assert deltalake.DeltaTable(path).version() == table.version()
+    files = sorted(made.path(case).rglob("*"))
+    try:  # refused, unless there is nothing to clean up
+        assert table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True) == []
+    except deltalake.exceptions.DeltaError as error:
+        assert "autoCdc" in str(error)
+    assert sorted(made.path(case).rglob("*")) == files
 
 
 def test_checksums_of_hadoop_beside_the_log_hide_no_table(made):
