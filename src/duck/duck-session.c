@@ -146,7 +146,8 @@ end_streaming (DuckSession *session)
 static const char *
 work_on (duckdb_pending_result pending)
 {
-  const gulong pause_us = 50;
+  const gulong longest_us = 400;
+  gulong pause_us = 25;
 
   for (;;) {
     duckdb_pending_state state = duckdb_pending_execute_task (pending);
@@ -157,8 +158,10 @@ work_on (duckdb_pending_result pending)
     }
     if (duckdb_pending_execution_is_finished (state))
       return NULL;
-    if (state == DUCKDB_PENDING_NO_TASKS_AVAILABLE)
+    if (state == DUCKDB_PENDING_NO_TASKS_AVAILABLE) {
       g_usleep (pause_us);
+      pause_us = MIN (2 * pause_us, longest_us);
+    }
   }
 }
 
