@@ -152,27 +152,22 @@ schema_with_feed (const BaseType *schema)
 
 /* Analysis: a table by its schema alone, without rows. */
 static gboolean
-answer_by_schema (PlaceResolver *resolver, const RelationTableRequest *request, PipelineDataset *dataset,
+answer_by_schema (PlaceResolver *resolver, PipelineDataset *dataset, gboolean streaming, gboolean with_feed,
                   RelationTableAnswer *answer, GError **error)
 {
   BaseType *schema = resolver->binding->options.schemas[dataset->index];
-  StreamDeltaOptions options;
-  gint64 version;
 
   if (schema == NULL)
     return base_error_set (error, SLUICE_ERROR_PIPELINE_GRAPH_NOT_TOPOLOGICALLY_SORTED,
                            "The dataset `%s` is read before it was analysed", dataset->label);
-  if (request->streaming ? !stream_delta_options_read (request->options, &options, error)
-                         : !catalog_batch_version (request, &version, error))
-    return FALSE;
-  g_autoptr (BaseType) shown = wants_feed (request) ? schema_with_feed (schema) : base_type_ref (schema);
+  g_autoptr (BaseType) shown = with_feed ? schema_with_feed (schema) : base_type_ref (schema);
   g_autoptr (GString) sql = g_string_new ("SELECT ");
   for (guint i = 0; i < base_type_n_fields (shown); i++) {
     g_autofree char *type = duck_type_text (base_type_field (shown, i)->type);
     g_string_append_printf (sql, "%sCAST(NULL AS %s) AS x%u", i > 0 ? ", " : "", type, i);
   }
   g_string_append (sql, base_type_n_fields (shown) > 0 ? " WHERE false" : "1 AS x0 WHERE false");
-  answer->source = relation_source_new_text (dataset->label, sql->str, shown, request->streaming);
+  answer->source = relation_source_new_text (dataset->label, sql->str, shown, streaming);
   return TRUE;
 }
 
@@ -184,17 +179,19 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   const char *parts[] = { dataset->schema, dataset->name, NULL };
   g_auto (CatalogReference) reference = { 0 };
   gint64 version = request->version;
+  StreamDeltaOptions options;
 
   if (request->streaming && dataset->kind == PIPELINE_MATERIALIZED_VIEW)
     return base_error_set (
         error, SLUICE_ERROR_STREAM_FROM_MATERIALIZED_VIEW,
         "The materialized view `%s` cannot be read as a stream by its own pipeline; leave STREAM out", dataset->label);
+  if (request->streaming ? !stream_delta_options_read (request->options, &options, error)
+                         : !catalog_batch_version (request, &version, error))
+    return FALSE;
   if (binding->options.schemas != NULL) {
     add_input (binding, dataset->label, dataset, NULL);
-    return answer_by_schema (resolver, request, dataset, answer, error);
+    return answer_by_schema (resolver, dataset, request->streaming, wants_feed (request), answer, error);
   }
-  if (!request->streaming && !catalog_batch_version (request, &version, error))
-    return FALSE;
   if (!catalog_session_resolve (binding->options.catalog, parts, 2, &reference, error))
     return FALSE;
   g_autoptr (DeltaSnapshot) snapshot =
@@ -445,11 +442,8 @@ find_table_function (RelationResolver *base, const RelationTableFunctionRequest 
   add_input (resolver->binding, name, NULL, NULL);
   PipelineDataset *changed =
       g_ascii_strcasecmp (name, "table_changes") == 0 ? dataset_of_changes (resolver, request) : NULL;
-  if (changed != NULL && resolver->binding->options.schemas != NULL) {
-    static const char *const options[] = { "readChangeFeed", "true", NULL };
-    RelationTableRequest table = { .options = options };
-    return answer_by_schema (resolver, &table, changed, answer, error);
-  }
+  if (changed != NULL && resolver->binding->options.schemas != NULL)
+    return answer_by_schema (resolver, changed, FALSE, TRUE, answer, error);
   if (catalog->klass->find_table_function == NULL)
     return TRUE;
   return catalog->klass->find_table_function (catalog, request, answer, error);
