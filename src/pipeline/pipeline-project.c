@@ -235,24 +235,26 @@ check_table_clauses (Reader *reader, const SqlCreateTable *table)
   check_expectations (reader, &table->expectations);
 }
 
-/* A misspelt `pipelines.` key would silently do nothing. */
 static void
 check_properties (Reader *reader, const SqlPropertyList *properties)
+{
+  for (guint i = 0; i < properties->n; i++)
+    if (properties->items[i].value == NULL)
+      problem (reader, &properties->items[i].position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+               "The property \"%s\" needs a constant value", properties->items[i].key);
+}
+
+char *
+pipeline_property_warning (const char *key)
 {
   static const char *const known[] = { "pipelines.reset.allowed", "pipelines.cdc.tombstoneGCThresholdInSeconds",
                                        "pipelines.channel", "pipelines.autoOptimize.managed", NULL };
 
-  for (guint i = 0; i < properties->n; i++) {
-    const SqlProperty *property = &properties->items[i];
-    if (property->value == NULL)
-      problem (reader, &property->position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-               "The property \"%s\" needs a constant value", property->key);
-    else if (g_str_has_prefix (property->key, "pipelines.") && !g_strv_contains (known, property->key)) {
-      g_autofree char *near = base_text_near_names (property->key, known, 2);
-      problem (reader, &property->position, SLUICE_ERROR_INVALID_OPTION, "There is no pipeline property \"%s\"%s%s",
-               property->key, near != NULL ? "; did you mean " : "", near != NULL ? near : "");
-    }
-  }
+  if (!g_str_has_prefix (key, "pipelines.") || g_strv_contains (known, key))
+    return NULL;
+  g_autofree char *near = base_text_near_names (key, known, 2);
+  return near != NULL ? g_strdup_printf ("there is no pipeline property \"%s\"; did you mean %s?", key, near)
+                      : g_strdup_printf ("there is no pipeline property \"%s\"; it has no effect", key);
 }
 
 static void

@@ -108,4 +108,8 @@ const char *pipeline_dataset_property (const PipelineDataset *dataset, const cha
 gboolean pipeline_dataset_reset_allowed (const PipelineDataset *dataset);
 gboolean pipeline_dataset_is_stored (const PipelineDataset *dataset); /* a Delta table */
 
+/* What to tell about a table property that looks like the engine's and is not: a misspelt one would silently do nothing.
+ * Returns: (transfer full) (nullable). */
+char *pipeline_property_warning (const char *key);
+
 G_END_DECLS

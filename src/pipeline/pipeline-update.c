@@ -241,6 +241,20 @@ write_start_events (Update *update, gboolean is_retry, GError **error)
 }
 
 static gboolean
+write_property_warnings (Update *update, const PipelineDataset *dataset, const SqlPropertyList *properties,
+                         GError **error)
+{
+  for (guint i = 0; i < properties->n; i++) {
+    g_autofree char *warning = pipeline_property_warning (properties->items[i].key);
+    if (warning != NULL &&
+        !write_event (update, PIPELINE_LEVEL_WARN, "update_progress", json_pack ("{s:s}", "state", "INITIALIZING"),
+                      FALSE, NULL, error, "Dataset '%s': %s", dataset->label, warning))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
 write_dataset_definition (Update *update, const PipelineDataset *dataset, GError **error)
 {
   static const char *const types[] = { "STREAMING_TABLE", "MATERIALIZED_VIEW", "TEMPORARY_VIEW", "VIEW" };
@@ -267,7 +281,8 @@ write_dataset_definition (Update *update, const PipelineDataset *dataset, GError
                                                 "num_flows", (json_int_t) dataset->flows->len, "expectations",
                                                 expectation_names, "schema", ddl, "table_properties", property_object,
                                                 "partition_columns", partitions) };
-  return pipeline_log_write (update->log, &event, error);
+  return pipeline_log_write (update->log, &event, error) &&
+         write_property_warnings (update, dataset, properties, error);
 }
 
 static gboolean

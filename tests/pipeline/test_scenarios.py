@@ -235,6 +235,13 @@ class Graph(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn("[USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE]", result.stderr)
 
+    def test_misspelt_pipeline_property_is_a_warning(self):
+        with Project("CREATE MATERIALIZED VIEW m TBLPROPERTIES ('pipelines.reset.alowed' = 'false', 'mine' = '1') AS SELECT 1 AS a;") as p:
+            result = p.update()
+            self.assertIn("did you mean `pipelines.reset.allowed`?", result.stdout)
+            warnings = [e["message"] for e in p.events() if e["level"] == "WARN"]
+            self.assertEqual(len(warnings), 1)
+
     def test_all_problems_are_reported_together(self):
         with Project("CREATE MATERIALIZED VIEW a AS SELECT * FROM nothing; CREATE MATERIALIZED VIEW b AS SELECT x FROM (SELECT 1 AS y); "
                      "CREATE MATERIALIZED VIEW c AS SELECT * FROM a;") as p:
