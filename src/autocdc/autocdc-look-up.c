@@ -1,6 +1,7 @@
 /* The affected keys' visible rows and facts, and the union of all facts in play. */
 #include "autocdc-work-private.h"
 #include "base-error.h"
+#include "delta-file.h"
 #include "duck-type.h"
 
 /* ---- file skipping by the batch's least and greatest keys ---- */
@@ -225,9 +226,9 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *ta
                            error);
 }
 
-/* The files that hold rows of autocdc_old with keys of autocdc_keys; @map: (out): `(old index, new index), …`. */
+/* The files that hold rows of autocdc_old with keys of autocdc_keys; @indices: (out): path of such a file → its index in autocdc_old. */
 static GArray *
-files_of_keys (AutoCdcWork *work, GString *map, GError **error)
+files_of_keys (AutoCdcWork *work, GHashTable *indices, GError **error)
 {
   g_autofree char *sql =
       autocdc_work_text (work, "SELECT DISTINCT r.fi FROM autocdc_old r SEMI JOIN autocdc_keys q ON {J:r,q}");
@@ -246,18 +247,32 @@ files_of_keys (AutoCdcWork *work, GString *map, GError **error)
       gint64 index = duck_vector_int64 (&chunk->columns[0], i);
       DeltaScanInput input = { .file = delta_scan_file (work->scan, index), .rows = DELTA_SCAN_LIVE };
 
-      g_string_append_printf (map, "%s(%" G_GINT64_FORMAT ", %u)", inputs->len ? ", " : "", index, inputs->len);
+      g_hash_table_insert (indices, g_strdup (delta_file_path (input.file)), GINT_TO_POINTER ((gint) index));
       g_array_append_val (inputs, input);
     }
   }
+}
+
+/* `(index in autocdc_old, index in @scan), …`: a scan numbers its files as it likes, not as they were asked for. */
+static GString *
+map_indices (DeltaScan *scan, GHashTable *indices)
+{
+  GString *map = g_string_new (NULL);
+
+  for (guint i = 0; i < delta_scan_n_files (scan); i++)
+    g_string_append_printf (map, "%s(%d, %u)", i ? ", " : "",
+                            GPOINTER_TO_INT (g_hash_table_lookup (indices, delta_file_path (delta_scan_file (scan, i)))),
+                            i);
+  return map;
 }
 
 gboolean
 autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
-  g_autoptr (GString) map = g_string_new (NULL), payload = g_string_new (NULL);
-  g_autoptr (GArray) inputs = files_of_keys (work, map, error);
+  g_autoptr (GString) payload = g_string_new (NULL);
+  g_autoptr (GHashTable) indices = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GArray) inputs = files_of_keys (work, indices, error);
   g_autoptr (DeltaScan) scan = NULL;
 
   if (!inputs)
@@ -270,7 +285,7 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
   set_scan_keys (work, present, "r");
   autocdc_work_set (work, "scan", delta_scan_sql (scan));
   autocdc_work_take (work, "payload", g_steal_pointer (&payload));
-  autocdc_work_take (work, "map", g_steal_pointer (&map));
+  autocdc_work_take (work, "map", map_indices (scan, indices));
   return autocdc_work_run (
       work,
       "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT r.* EXCLUDE (place){payload} FROM ({scan}) t JOIN ("

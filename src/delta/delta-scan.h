@@ -91,7 +91,7 @@ typedef struct {
   guint n_values;
 
   /* Extra outputs: names, NULL = not wanted. */
-  const char *file_index_name;         /* BIGINT: index for delta_scan_file() */
+  const char *file_index_name;         /* BIGINT: index for delta_scan_file(); not the order of @inputs */
   const char *row_number_name;         /* BIGINT: physical position in its file, from 0 */
   const char *row_id_name;             /* BIGINT: stable row id; NULL where the file has none */
   const char *row_commit_version_name; /* BIGINT */

@@ -211,6 +211,26 @@ test_nothing (void)
   assert_rows (bench, "1,a,5,-");
 }
 
+/* Rows looked up once more, with payload, come from many files, which no query gives in the scan's order. */
+static void
+test_rows_of_many_files (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  g_autoptr (GString) again = g_string_new (NULL), want = g_string_new (NULL);
+  const guint n_files = 24;
+
+  for (guint i = 0; i < n_files; i++) {
+    g_autofree char *row = g_strdup_printf ("(%u::BIGINT, 'v%u', 1::BIGINT, 'U')", i + 10, i);
+
+    g_assert_cmpuint (apply_ok (bench, PLAIN, row).n_upserted_rows, ==, 1);
+    g_string_append_printf (again, "%s(%u::BIGINT, 'v%u', 2::BIGINT, 'U')", i ? ", " : "", i + 10, i);
+    g_string_append_printf (want, "%s%u,v%u", i ? "; " : "", i + 10, i);
+  }
+  /* Newer events of the same values change no row. */
+  g_assert_cmpuint (apply_ok (bench, PLAIN, again->str).n_upserted_rows, ==, 0);
+  assert_rows (bench, want->str);
+}
+
 static void
 test_late_events_are_counted (void)
 {
@@ -436,6 +456,7 @@ main (int argc, char **argv)
   g_assert_no_error (error);
   g_test_add_func ("/autocdc/apply/repeat", test_repeat);
   g_test_add_func ("/autocdc/apply/nothing", test_nothing);
+  g_test_add_func ("/autocdc/apply/rows-of-many-files", test_rows_of_many_files);
   g_test_add_func ("/autocdc/apply/late-events-are-counted", test_late_events_are_counted);
   g_test_add_func ("/autocdc/apply/another-writer-wins", test_another_writer_wins);
   g_test_add_func ("/autocdc/apply/old-tombstones-go", test_old_tombstones_go);
