@@ -47,7 +47,7 @@ test-fault: build
 #: make test-spark  read every kind of table back with Apache Spark (first tools/setup-spark: 500 MB through pip and Maven)
 test-spark: build
 	@tools/setup-spark
-	@tools/run-tests $(BUILD) spark
+	@SLUICE_REQUIRE_INTEROP=1 tools/run-tests $(BUILD) spark
 
 #: make fuzz        every decoder of foreign bytes, 60 s each
 fuzz: setup
