@@ -60,6 +60,7 @@ read_bound (DeltaJson json, const char *name, const BaseType *type, DeltaValue *
   DeltaJsonSlice slice;
   gsize size;
 
+  g_clear_pointer (text, g_free); /* the bounds may stand there twice: the last ones count */
   if (!find_member (&json, name))
     return FALSE;
   switch (delta_json_peek (&json)) {
