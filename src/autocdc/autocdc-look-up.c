@@ -260,9 +260,9 @@ map_indices (DeltaScan *scan, GHashTable *indices)
   GString *map = g_string_new (NULL);
 
   for (guint i = 0; i < delta_scan_n_files (scan); i++)
-    g_string_append_printf (map, "%s(%d, %u)", i ? ", " : "",
-                            GPOINTER_TO_INT (g_hash_table_lookup (indices, delta_file_path (delta_scan_file (scan, i)))),
-                            i);
+    g_string_append_printf (
+        map, "%s(%d, %u)", i ? ", " : "",
+        GPOINTER_TO_INT (g_hash_table_lookup (indices, delta_file_path (delta_scan_file (scan, i)))), i);
   return map;
 }
 
