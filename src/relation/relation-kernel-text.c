@@ -49,8 +49,9 @@ decode_digits (GString *out, const char *text, gsize size, const char *alphabet,
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const char base32_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
+/* (digits): the bytes they stand for, @bits each */
 static gboolean
-unbase64_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
+run_decode (const DuckKernelCall *call, const char *alphabet, int bits)
 {
   for (guint row = 0; row < call->n_rows; row++) {
     if (duck_kernel_skip (call, row))
@@ -58,25 +59,21 @@ unbase64_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) out = g_string_new (NULL);
-    decode_digits (out, text, size, base64_digits, 6);
+    decode_digits (out, text, size, alphabet, bits);
     relation_vector_set_gstring (call->result, row, out);
   }
   return TRUE;
 }
 
 static gboolean
+unbase64_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
+{
+  return run_decode (call, base64_digits, 6);
+}
+static gboolean
 unbase32_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
-    g_autoptr (GString) out = g_string_new (NULL);
-    decode_digits (out, text, size, base32_digits, 5);
-    relation_vector_set_gstring (call->result, row, out);
-  }
-  return TRUE;
+  return run_decode (call, base32_digits, 5);
 }
 
 static gboolean

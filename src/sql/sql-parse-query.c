@@ -645,6 +645,17 @@ parse_name_or_list (SqlParser *parser, SqlNameList *list)
   return sql_parser_name (parser, list->items);
 }
 
+/* After the last item of PIVOT's or UNPIVOT's list: both brackets and the alias. */
+static SqlRelation *
+end_pivot (SqlParser *parser, SqlRelation *relation, guint start)
+{
+  if (!sql_parser_expect_token (parser, SQL_TOKEN_CLOSE, ", or )") ||
+      !sql_parser_expect_token (parser, SQL_TOKEN_CLOSE, ")") || !parse_alias (parser, relation))
+    return NULL;
+  relation->position = sql_parser_span (parser, start);
+  return parser->error == NULL ? relation : NULL;
+}
+
 static SqlRelation *
 parse_pivot (SqlParser *parser, SqlRelation *input, guint start)
 {
@@ -687,11 +698,7 @@ parse_pivot (SqlParser *parser, SqlRelation *input, guint start)
   } while (sql_parser_accept_token (parser, SQL_TOKEN_COMMA));
   relation->u.pivot.values = sql_parser_keep (parser, values);
   relation->u.pivot.n_values = values->len;
-  if (!sql_parser_expect_token (parser, SQL_TOKEN_CLOSE, ", or )") ||
-      !sql_parser_expect_token (parser, SQL_TOKEN_CLOSE, ")") || !parse_alias (parser, relation))
-    return NULL;
-  relation->position = sql_parser_span (parser, start);
-  return parser->error == NULL ? relation : NULL;
+  return end_pivot (parser, relation, start);
 }
 
 static SqlRelation *
@@ -736,11 +743,7 @@ parse_unpivot (SqlParser *parser, SqlRelation *input, guint start)
   } while (sql_parser_accept_token (parser, SQL_TOKEN_COMMA));
   relation->u.unpivot.columns = sql_parser_keep (parser, columns);
   relation->u.unpivot.n_columns = columns->len;
-  if (!sql_parser_expect_token (parser, SQL_TOKEN_CLOSE, ", or )") ||
-      !sql_parser_expect_token (parser, SQL_TOKEN_CLOSE, ")") || !parse_alias (parser, relation))
-    return NULL;
-  relation->position = sql_parser_span (parser, start);
-  return parser->error == NULL ? relation : NULL;
+  return end_pivot (parser, relation, start);
 }
 
 /* LATERAL VIEW [OUTER] f(…) t [AS a, b]. */
