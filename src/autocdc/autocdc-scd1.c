@@ -58,30 +58,12 @@ set_newest_values (AutoCdcWork *work)
   autocdc_work_take (work, "newest values", g_steal_pointer (&values));
 }
 
-/* Whether fact `u` shows all its values in the row `n`. */
-static void
-set_shows (AutoCdcWork *work)
-{
-  g_autoptr (GString) shows = g_string_new ("true");
-
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
-    if (autocdc_work_authored (work, i) == AUTOCDC_AUTHORED_NEVER)
-      continue;
-    g_string_append (shows, " AND (NOT ");
-    autocdc_append_authors (work, shows, i, "u.b");
-    g_string_append (shows, " OR ");
-    autocdc_append_same (work, shows, i, "u", "n");
-    g_string_append_c (shows, ')');
-  }
-  autocdc_work_take (work, "shows", g_steal_pointer (&shows));
-}
-
 gboolean
 autocdc_scd1_compute (AutoCdcWork *work, GError **error)
 {
   set_newest (work);
   set_newest_values (work);
-  set_shows (work);
+  autocdc_set_shows (work, "u");
   return autocdc_work_run (
       work,
       /* The upserts that stand, with the newest sequences of their key. */

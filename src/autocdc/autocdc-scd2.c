@@ -87,23 +87,6 @@ set_begins (AutoCdcWork *work)
   autocdc_work_take (work, "begins", g_steal_pointer (&begins));
 }
 
-static void
-set_shows (AutoCdcWork *work)
-{
-  g_autoptr (GString) shows = g_string_new ("true");
-
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
-    if (autocdc_work_authored (work, i) == AUTOCDC_AUTHORED_NEVER)
-      continue;
-    g_string_append (shows, " AND (NOT ");
-    autocdc_append_authors (work, shows, i, "f.b");
-    g_string_append (shows, " OR ");
-    autocdc_append_same (work, shows, i, "f", "n");
-    g_string_append_c (shows, ')');
-  }
-  autocdc_work_take (work, "shows", g_steal_pointer (&shows));
-}
-
 /* The last step of a run is a fact that its row may hold when the row shows all its values; with one set there is one fact, and
  * the row is it. (A condition like that inside LEFT JOIN … ON would be a nested loop.) */
 static gboolean
@@ -115,7 +98,7 @@ choose_held (AutoCdcWork *work, GError **error)
         "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb"
         " FROM autocdc_values",
         error);
-  set_shows (work);
+  autocdc_set_shows (work, "f");
   return autocdc_work_run (
       work,
       "CREATE OR REPLACE TEMP TABLE autocdc_new AS WITH held AS (SELECT {K:n}, n.ho, min(f.b) AS hb"

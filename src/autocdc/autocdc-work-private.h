@@ -111,6 +111,8 @@ gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gbool
                                GError **error);
 /* Their part of {diff}, {marks} and autocdc_add. */
 gboolean autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error);
+/* The piece `shows`: whether @fact, a table of facts, shows all its values in the row `n`. */
+void autocdc_set_shows (AutoCdcWork *work, const char *fact);
 /* Appends the hash of field values of a table. */
 void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table);
 /* autocdc_diff, autocdc_add. */

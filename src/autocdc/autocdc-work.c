@@ -307,6 +307,24 @@ autocdc_append_same (const AutoCdcWork *work, GString *out, guint index, const c
 }
 
 void
+autocdc_set_shows (AutoCdcWork *work, const char *fact)
+{
+  g_autoptr (GString) shows = g_string_new ("true");
+  g_autofree char *set = g_strconcat (fact, ".b", NULL);
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    if (autocdc_work_authored (work, i) == AUTOCDC_AUTHORED_NEVER)
+      continue;
+    g_string_append (shows, " AND (NOT ");
+    autocdc_append_authors (work, shows, i, set);
+    g_string_append (shows, " OR ");
+    autocdc_append_same (work, shows, i, fact, "n");
+    g_string_append_c (shows, ')');
+  }
+  autocdc_work_take (work, "shows", g_steal_pointer (&shows));
+}
+
+void
 autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table)
 {
   guint n = autocdc_work_n_fields (work);

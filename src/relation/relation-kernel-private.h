@@ -43,6 +43,23 @@ RelationZones *relation_kernels_new_zones (DuckEngine *engine);
 
 /* ---- values as text ---- */
 
+/* Bytes of the character at @p, in valid UTF-8. */
+static inline gsize
+relation_utf8_char_size (const char *p)
+{
+  guchar c = (guchar) *p;
+  return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+static inline gint64
+relation_utf8_n_chars (const char *text, gsize size)
+{
+  gint64 n = 0;
+  for (gsize i = 0; i < size; i++)
+    n += ((guchar) text[i] & 0xc0) != 0x80;
+  return n;
+}
+
 /* CAST(value AS STRING): `[1, null]`, `{a -> 1}`, `{1, x}`. A NULL at the top gives `null`. @zone: (nullable) when the type
  * has no TIMESTAMP. Errors: that of a malformed VARIANT. */
 gboolean relation_value_append_text (GString *out, const BaseType *type, const DuckVector *vector, guint64 row,

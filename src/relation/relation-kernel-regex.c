@@ -6,21 +6,14 @@
 
 /* ---- LIKE ---- */
 
-static gsize
-char_size (const char *p)
-{
-  guchar c = (guchar) *p;
-  return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
 /* Whether every escape in the pattern stands before `_`, `%` or itself. */
 static gboolean
 check_like (const char *pattern, gsize size, gunichar escape, GError **error)
 {
-  for (gsize i = 0; i < size; i += char_size (pattern + i)) {
+  for (gsize i = 0; i < size; i += relation_utf8_char_size (pattern + i)) {
     if (g_utf8_get_char (pattern + i) != escape)
       continue;
-    i += char_size (pattern + i);
+    i += relation_utf8_char_size (pattern + i);
     if (i >= size)
       return base_error_set (error, SLUICE_ERROR_INVALID_FORMAT_ESC_AT_THE_END,
                              "the escape character stands at the end of a LIKE pattern");
@@ -41,7 +34,7 @@ like (const char *text, gsize size, const char *pattern, gsize n, gunichar escap
   while (t < size || p < n) {
     if (p < n) {
       gunichar c = g_utf8_get_char (pattern + p);
-      gsize step = char_size (pattern + p);
+      gsize step = relation_utf8_char_size (pattern + p);
       if (c == '%' && c != escape) {
         has_back = TRUE;
         p += step;
@@ -52,12 +45,13 @@ like (const char *text, gsize size, const char *pattern, gsize n, gunichar escap
       gsize literal = p;
       if (c == escape) {
         literal = p + step;
-        step += char_size (pattern + literal);
+        step += relation_utf8_char_size (pattern + literal);
       }
       if (t < size) {
-        gsize width = char_size (text + t);
+        gsize width = relation_utf8_char_size (text + t);
         gboolean any = c == '_' && c != escape;
-        if (any || (width == char_size (pattern + literal) && memcmp (text + t, pattern + literal, width) == 0)) {
+        if (any || (width == relation_utf8_char_size (pattern + literal) &&
+                    memcmp (text + t, pattern + literal, width) == 0)) {
           t += width;
           p += step;
           continue;
@@ -66,7 +60,7 @@ like (const char *text, gsize size, const char *pattern, gsize n, gunichar escap
     }
     if (!has_back || back_t >= size)
       return FALSE;
-    back_t += char_size (text + back_t);
+    back_t += relation_utf8_char_size (text + back_t);
     t = back_t;
     p = back_p;
   }
@@ -163,7 +157,7 @@ after_match (const char *text, gsize size, const PCRE2_SIZE *groups)
 {
   if (groups[1] > groups[0])
     return groups[1];
-  return groups[1] >= size ? size + 1 : groups[1] + char_size (text + groups[1]);
+  return groups[1] >= size ? size + 1 : groups[1] + relation_utf8_char_size (text + groups[1]);
 }
 
 static gboolean
@@ -174,15 +168,6 @@ check_group (const Matcher *matcher, gint64 group, GError **error)
   return base_error_set (error, SLUICE_ERROR_INVALID_PARAMETER_VALUE_REGEX_GROUP_INDEX,
                          "the expression has %u groups, group %" G_GINT64_FORMAT " is not one",
                          matcher->regex->n_groups, group);
-}
-
-static gint64
-count_chars (const char *text, gsize size)
-{
-  gint64 n = 0;
-  for (gsize i = 0; i < size; i++)
-    n += ((guchar) text[i] & 0xc0) != 0x80;
-  return n;
 }
 
 /* ---- functions ---- */
@@ -300,7 +285,7 @@ run_find (const DuckKernelCall *call, FindWhat what, GError **error)
       if (!found)
         break;
       if (what == FIND_POSITION) {
-        result = (gint32) count_chars (text, groups[0]) + 1;
+        result = (gint32) relation_utf8_n_chars (text, groups[0]) + 1;
         break;
       }
       result++;
@@ -401,7 +386,7 @@ replace_run (const DuckKernelCall *call, GError **error)
       return FALSE;
     gsize at = 0, copied = 0;
     for (gint64 i = 1; i < position && at < size; i++)
-      at += char_size (text + at);
+      at += relation_utf8_char_size (text + at);
     if (position < 1)
       return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_VALUE_OUT_OF_RANGE, "the position must be above 0");
     g_string_truncate (out, 0);

@@ -8,29 +8,13 @@
 
 /* ---- code points ---- */
 
-static gsize
-char_size (const char *p)
-{
-  guchar c = (guchar) *p;
-  return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
-static gint64
-n_chars (const char *text, gsize size)
-{
-  gint64 n = 0;
-  for (gsize i = 0; i < size; i++)
-    n += ((guchar) text[i] & 0xc0) != 0x80;
-  return n;
-}
-
 /* Byte offset of character @index, @size when there are fewer. */
 static gsize
 offset_of (const char *text, gsize size, gint64 index)
 {
   gsize at = 0;
   for (; index > 0 && at < size; index--)
-    at += char_size (text + at);
+    at += relation_utf8_char_size (text + at);
   return MIN (at, size);
 }
 
@@ -39,7 +23,7 @@ to_chars (const char *text, gsize size, glong *n)
 {
   gunichar *chars = g_new (gunichar, size + 1);
   glong count = 0;
-  for (gsize at = 0; at < size; at += char_size (text + at))
+  for (gsize at = 0; at < size; at += relation_utf8_char_size (text + at))
     chars[count++] = g_utf8_get_char (text + at);
   *n = count;
   return chars;
@@ -142,7 +126,7 @@ initcap_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     g_string_truncate (lower, 0);
     append_case (lower, text, size, g_utf8_strdown);
     gboolean start = TRUE;
-    for (gsize at = 0; at < lower->len; at += char_size (lower->str + at)) {
+    for (gsize at = 0; at < lower->len; at += relation_utf8_char_size (lower->str + at)) {
       gunichar c = g_utf8_get_char (lower->str + at);
       g_string_append_unichar (out, start ? g_unichar_totitle (c) : c);
       start = c == ' ';
@@ -164,7 +148,7 @@ substring_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
       continue;
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
-    gint64 n = bytes ? (gint64) size : n_chars (text, size);
+    gint64 n = bytes ? (gint64) size : relation_utf8_n_chars (text, size);
     gint64 position = duck_vector_int64 (&call->args[1], row), length = duck_vector_int64 (&call->args[2], row);
     gint64 start = position > 0 ? position - 1 : position < 0 ? n + position : 0;
     gint64 end = start + length;
@@ -187,7 +171,7 @@ right_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
       continue;
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
-    gint64 n = bytes ? (gint64) size : n_chars (text, size);
+    gint64 n = bytes ? (gint64) size : relation_utf8_n_chars (text, size);
     gint64 wanted = CLAMP (duck_vector_int64 (&call->args[1], row), 0, n);
     gsize from = bytes ? (gsize) (n - wanted) : offset_of (text, size, n - wanted);
     duck_vector_set_string (call->result, row, text + from, size - from);
@@ -251,7 +235,7 @@ trim_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     gsize from = 0, to = size;
     if ((ends & 1) != 0)
       while (from < to) {
-        gsize step = char_size (text + from);
+        gsize step = relation_utf8_char_size (text + from);
         if (find_bytes (set, n, text + from, step, 0) < 0)
           break;
         from += step;
@@ -284,13 +268,13 @@ pad_run (const DuckKernelCall *call, GError **error)
     gint64 length = MAX (duck_vector_int64 (&call->args[1], row), 0);
     const char *pad = duck_vector_string (&call->args[2], row, &pad_size);
     gboolean left = duck_vector_bool (&call->args[3], row);
-    gint64 n = bytes ? (gint64) size : n_chars (text, size);
+    gint64 n = bytes ? (gint64) size : relation_utf8_n_chars (text, size);
     if (length <= n || pad_size == 0) {
       gsize to = length >= n ? size : bytes ? (gsize) length : offset_of (text, size, length);
       duck_vector_set_string (call->result, row, text, to);
       continue;
     }
-    gint64 pad_chars = bytes ? (gint64) pad_size : n_chars (pad, pad_size);
+    gint64 pad_chars = bytes ? (gint64) pad_size : relation_utf8_n_chars (pad, pad_size);
     gint64 missing = length - n;
     if (!check_size ((RelationInt128) missing * 4 + size, error))
       return FALSE;
@@ -338,7 +322,7 @@ reverse_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autofree char *out = g_malloc (size + 1);
     for (gsize at = 0; at < size;) {
-      gsize step = MIN (char_size (text + at), size - at);
+      gsize step = MIN (relation_utf8_char_size (text + at), size - at);
       memcpy (out + size - at - step, text + at, step);
       at += step;
     }
@@ -367,9 +351,9 @@ locate_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     const char *needle = duck_vector_string (&call->args[0], row, &n);
     const char *text = duck_vector_string (&call->args[1], row, &size);
     gint64 start = duck_vector_int64 (&call->args[2], row);
-    if (start >= 1 && start - 1 <= n_chars (text, size)) {
+    if (start >= 1 && start - 1 <= relation_utf8_n_chars (text, size)) {
       gssize found = find_bytes (text, size, needle, n, offset_of (text, size, start - 1));
-      result = found < 0 ? 0 : n_chars (text, (gsize) found) + 1;
+      result = found < 0 ? 0 : relation_utf8_n_chars (text, (gsize) found) + 1;
     }
     duck_vector_set (call->result, gint32, row, (gint32) result);
   }
@@ -448,18 +432,18 @@ translate_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     const char *from = duck_vector_string (&call->args[1], row, &n);
     const char *to = duck_vector_string (&call->args[2], row, &m);
     g_string_truncate (out, 0);
-    for (gsize at = 0; at < size; at += char_size (text + at)) {
-      gsize step = char_size (text + at);
+    for (gsize at = 0; at < size; at += relation_utf8_char_size (text + at)) {
+      gsize step = relation_utf8_char_size (text + at);
       gsize a = 0, b = 0;
-      while (a < n && (char_size (from + a) != step || memcmp (from + a, text + at, step) != 0)) {
-        a += char_size (from + a);
+      while (a < n && (relation_utf8_char_size (from + a) != step || memcmp (from + a, text + at, step) != 0)) {
+        a += relation_utf8_char_size (from + a);
         if (b < m)
-          b += char_size (to + b);
+          b += relation_utf8_char_size (to + b);
       }
       if (a >= n)
         g_string_append_len (out, text + at, (gssize) step);
       else if (b < m)
-        g_string_append_len (out, to + b, (gssize) char_size (to + b));
+        g_string_append_len (out, to + b, (gssize) relation_utf8_char_size (to + b));
     }
     relation_vector_set_gstring (call->result, row, out);
   }
@@ -479,9 +463,9 @@ overlay_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *by = duck_vector_string (&call->args[1], row, &m);
     gint64 position = duck_vector_int64 (&call->args[2], row), length = duck_vector_int64 (&call->args[3], row);
-    gint64 n = bytes ? (gint64) size : n_chars (text, size);
+    gint64 n = bytes ? (gint64) size : relation_utf8_n_chars (text, size);
     if (length < 0)
-      length = bytes ? (gint64) m : n_chars (by, m);
+      length = bytes ? (gint64) m : relation_utf8_n_chars (by, m);
     /* Spark: substring(1, position - 1) || by || substring(position + length) */
     gint64 head = CLAMP (position - 1, 0, n);
     gint64 tail_position = position + length;
@@ -645,7 +629,7 @@ mask_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_string_truncate (out, 0);
-    for (gsize at = 0; at < size; at += char_size (text + at)) {
+    for (gsize at = 0; at < size; at += relation_utf8_char_size (text + at)) {
       gunichar c = g_utf8_get_char (text + at);
       guint which = g_unichar_isupper (c) ? 1 : g_unichar_islower (c) ? 2 : g_unichar_isdigit (c) ? 3 : 4;
       gsize n;
