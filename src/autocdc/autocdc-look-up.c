@@ -220,9 +220,11 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *ta
   autocdc_work_set (work, "row columns", list);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   autocdc_work_set (work, "table", table);
+  /* A condition on the keys, though always true, makes DuckDB push a Bloom filter of them into the scan. */
   return autocdc_work_run (work,
                            "CREATE OR REPLACE TEMP TABLE {table} AS SELECT {row columns} FROM"
-                           " (SELECT t.* FROM ({scan}) t SEMI JOIN autocdc_keys q ON {scan keys}) t{bases}",
+                           " (SELECT t.* FROM ({scan}) t SEMI JOIN (SELECT {K} FROM autocdc_keys"
+                           " WHERE hash({K}) IS NOT NULL) q ON {scan keys}) t{bases}",
                            error);
 }
 

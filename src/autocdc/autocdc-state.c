@@ -69,6 +69,7 @@ autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *file
 {
   g_autoptr (GString) values = g_string_new (NULL);
   g_autofree char *columns = NULL;
+  gint64 n_rows = 0;
 
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)
     g_string_append_printf (values, ", f%u AS v%u", i, i);
@@ -84,8 +85,9 @@ autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *file
       return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "AUTO CDC keeps its memory on local disks only");
     g_string_append (out, i ? ", " : "");
     append_path (out, path);
+    n_rows += file->n_rows;
   }
-  g_string_append (out, "], hive_partitioning = false, ");
+  g_string_append_printf (out, "], hive_partitioning = false, explicit_cardinality = %" G_GINT64_FORMAT ", ", n_rows);
   append_schema (work, out);
   g_string_append_c (out, ')');
   return TRUE;

@@ -21,10 +21,14 @@
 #include "delta-table-private.h"
 #include "delta-value-private.h"
 #include "delta-vector-private.h"
+#include "duck-engine.h"
 #include "duck-lend.h"
 
 #include <math.h>
 #include <string.h>
+
+#define GUESSED_ROW_BYTES 32     /* where a file's statistics give no number of rows */
+#define ROW_GROUP_ROWS    122880 /* DuckDB's own; a file of fewer rows has nothing to share among threads */
 
 struct DeltaScan {
   gatomicrefcount references;
@@ -961,6 +965,34 @@ append_filter (Branch *branch, GString *sql)
                           handle);
 }
 
+/* ` FROM read_parquet([paths], …`. With an explicit schema DuckDB looks into no file while it plans: without a number of rows it would
+ * take the scan for the small side of a join, and it gives a single file one thread. */
+static void
+append_files (Branch *branch, GString *sql)
+{
+  gint64 n_rows = 0;
+
+  g_string_append (sql, " FROM read_parquet([");
+  for (guint i = 0; i < branch->n_items; i++) {
+    DeltaFile *file = branch->items[i]->file;
+    g_autofree char *escaped = delta_scan_escape_glob (branch->items[i]->path);
+    gint64 n_records = delta_file_n_records (file);
+
+    n_rows += n_records >= 0 ? n_records : delta_file_size_bytes (file) / GUESSED_ROW_BYTES + 1;
+    g_string_append (sql, i > 0 ? ", " : "");
+    base_text_append_sql_literal (sql, escaped);
+    g_ptr_array_add (branch->builder->scan->files, delta_file_ref (file));
+  }
+  if (branch->n_items == 1 && n_rows > ROW_GROUP_ROWS) {
+    DuckEngine *engine = delta_table_engine (branch->builder->table);
+    const char *empty = duck_engine_n_threads (engine) > 1 ? duck_engine_empty_parquet (engine) : NULL;
+
+    if (empty != NULL)
+      g_string_append_printf (sql, ", '%s'", empty);
+  }
+  g_string_append_printf (sql, "], hive_partitioning = false, explicit_cardinality = %" G_GINT64_FORMAT, n_rows);
+}
+
 static gboolean
 append_branch (Branch *branch, GError **error)
 {
@@ -976,14 +1008,8 @@ append_branch (Branch *branch, GError **error)
     return FALSE;
   g_string_append (builder->sql, builder->sql->len > 0 ? " UNION ALL SELECT " : "SELECT ");
   g_string_append (builder->sql, outputs->str);
-  g_string_append (builder->sql, " FROM read_parquet([");
-  for (guint i = 0; i < branch->n_items; i++) {
-    g_autofree char *escaped = delta_scan_escape_glob (branch->items[i]->path);
-    g_string_append (builder->sql, i > 0 ? ", " : "");
-    base_text_append_sql_literal (builder->sql, escaped);
-    g_ptr_array_add (builder->scan->files, delta_file_ref (branch->items[i]->file));
-  }
-  g_string_append_printf (builder->sql, "], hive_partitioning = false, schema = MAP{%s}) f", reading.map->str);
+  append_files (branch, builder->sql);
+  g_string_append_printf (builder->sql, ", schema = MAP{%s}) f", reading.map->str);
   append_join (branch, builder->sql);
   append_filter (branch, builder->sql);
   return TRUE;

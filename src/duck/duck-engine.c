@@ -14,6 +14,7 @@
 #include "base-text.h"
 #include "duck-private.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define INTERRUPT_PERIOD_US 2000
@@ -173,6 +174,8 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   g_mutex_init (&engine->kernel_lock);
   g_mutex_init (&engine->lend_lock);
   g_mutex_init (&engine->keep_lock);
+  g_mutex_init (&engine->empty_lock);
+  engine->empty_fd = -1;
   engine->kept = g_ptr_array_new ();
   engine->interrupts = g_ptr_array_new ();
   engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
@@ -235,6 +238,10 @@ duck_engine_unref (DuckEngine *engine)
   duck_engine_clear_kernels (engine);
   duck_engine_clear_lend (engine);
   free_kept (engine);
+  if (engine->empty_fd >= 0)
+    (void) close (engine->empty_fd);
+  g_mutex_clear (&engine->empty_lock);
+  g_free (engine->empty_path);
   if (engine->temp_directory != NULL)
     (void) rmdir (engine->temp_directory); /* there only if a query spilled; DuckDB removed its own files */
   for (guint i = 0; i < DUCK_ENGINE_KEPT_ERRORS; i++)
@@ -254,6 +261,38 @@ guint
 duck_engine_n_threads (DuckEngine *engine)
 {
   return engine->n_threads;
+}
+
+/* Into memory that has a path only for this process, so that nothing is left behind however it ends. */
+static gboolean
+make_empty_parquet (DuckEngine *engine)
+{
+  g_autofree char *sql = NULL;
+  duckdb_connection connection = NULL;
+  gboolean made;
+
+  if ((engine->empty_fd = memfd_create ("sluice-empty.parquet", MFD_CLOEXEC)) < 0)
+    return FALSE;
+  engine->empty_path = g_strdup_printf ("/proc/self/fd/%d", engine->empty_fd);
+  sql = g_strdup_printf ("COPY (SELECT NULL::INTEGER AS none WHERE false) TO '%s' (FORMAT parquet, USE_TMP_FILE false)",
+                         engine->empty_path);
+  made = duckdb_connect (engine->database, &connection) == DuckDBSuccess &&
+         duckdb_query (connection, sql, NULL) == DuckDBSuccess;
+  duckdb_disconnect (&connection);
+  return made;
+}
+
+const char *
+duck_engine_empty_parquet (DuckEngine *engine)
+{
+  const char *path;
+
+  g_mutex_lock (&engine->empty_lock);
+  if (engine->empty_fd < 0 && !make_empty_parquet (engine))
+    g_clear_pointer (&engine->empty_path, g_free); /* the scan then has one thread */
+  path = engine->empty_path;
+  g_mutex_unlock (&engine->empty_lock);
+  return path;
 }
 
 const char *

@@ -37,6 +37,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckEngine, duck_engine_unref)
 void duck_engine_keep (DuckEngine *engine, gpointer data, GDestroyNotify free_func);
 
 guint duck_engine_n_threads (DuckEngine *engine);
+
+/* Path of a Parquet file with one column and no rows, which lives in memory. read_parquet() with an explicit schema works on a single
+ * file with one thread, on a list of files with all: this is the second file. Made at the first call.
+ * Threads: any. Returns: (nullable): borrowed from the engine; NULL where it cannot be made. */
+const char *duck_engine_empty_parquet (DuckEngine *engine);
 /* "v1.5.5". Borrowed for ever. */
 const char *duck_engine_library_version (void);
 

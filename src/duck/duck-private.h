@@ -68,6 +68,10 @@ struct DuckEngine {
   GHashTable *instances;               /* "name type" → SQL name; guarded by kernel_lock */
   GPtrArray *kernel_entries;           /* owns what registered functions point to; guarded by kernel_lock */
 
+  GMutex empty_lock;
+  int empty_fd;     /* -1 until it is made; guarded by empty_lock */
+  char *empty_path; /* guarded by empty_lock */
+
   GMutex keep_lock;
   GPtrArray *kept; /* of Kept, see duck_engine_keep(); guarded by keep_lock */
 

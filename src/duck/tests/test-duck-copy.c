@@ -245,6 +245,32 @@ test_replaced_file (void)
   (void) g_unlink (path);
 }
 
+/* The second file of a scan of one: it adds nothing, has none of the columns, and is the same one at every call. */
+static void
+test_empty_file_beside_another (void)
+{
+  const char *empty = duck_engine_empty_parquet (engine);
+  g_autofree char *path = path_of ("large.parquet");
+  g_autofree char *select = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) files =
+      duck_session_copy_parquet (session, "SELECT range AS id FROM range(300000)", path, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_nonnull (files);
+  g_assert_nonnull (empty);
+  g_assert_true (empty == duck_engine_empty_parquet (engine));
+  select =
+      g_strdup_printf ("FROM read_parquet(['%s', '%s'], explicit_cardinality = 300000, schema = MAP{'id': {name: 'p0',"
+                       " type: 'BIGINT', default_value: NULL}}) f",
+                       path, empty);
+  g_assert_cmpint (int64_of ("SELECT count(*) %s", select), ==, 300000);
+  g_assert_cmpint (int64_of ("SELECT sum(p0) %s", select), ==, G_GINT64_CONSTANT (44999850000));
+  g_assert_cmpint (int64_of ("SELECT max(f.file_index) %s", select), ==, 0);
+  g_assert_cmpint (int64_of ("SELECT max(f.file_row_number) %s", select), ==, 299999);
+  (void) g_unlink (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -264,6 +290,7 @@ main (int argc, char **argv)
   g_test_add_func ("/duck/copy/partitions", test_partitions);
   g_test_add_func ("/duck/copy/row-groups-per-file", test_row_groups_per_file);
   g_test_add_func ("/duck/copy/replaced-file", test_replaced_file);
+  g_test_add_func ("/duck/copy/empty-file-beside-another", test_empty_file_beside_another);
   int status = g_test_run ();
   (void) g_rmdir (dir);
   g_free (dir);
