@@ -1,7 +1,7 @@
 /* Protocol versions and table features.
  *
- * One table says for every feature since which legacy versions it is implied, whether readers must know it, and what this
- * engine does. A feature that is not in the table is unknown: refused when readers list it, and for writes.
+ * features.def says for every feature since which legacy versions it is implied, whether readers must know it, and what this
+ * engine does. A feature that has no row is unknown: refused when readers list it, and for writes.
  */
 #include "base-error.h"
 #include "base-json.h"
@@ -12,49 +12,25 @@
 #define MAX_READER_VERSION 3
 #define MAX_WRITER_VERSION 7
 
-typedef enum {
-  CAN_READ = 1 << 0,
-  CAN_WRITE = 1 << 1,
-  FOR_READERS = 1 << 2, /* listed in readerFeatures too */
-} FeatureFlags;
+/* Who must know a feature. */
+typedef enum { WRITERS, READERS } Audience;
+/* What this engine does with tables that have it. */
+typedef enum { REFUSED, READ, READ_WRITE } Duty;
 
 typedef struct {
   const char *name;
   int legacy_reader; /* 0 = none */
   int legacy_writer; /* 0 = only as a table feature */
-  FeatureFlags flags;
+  Audience audience;
+  Duty duty;
   const char *needs; /* (nullable): another feature that must come along */
 } Feature;
 
 static const Feature features[] = {
-  { "allowColumnDefaults", 0, 0, CAN_READ | CAN_WRITE, NULL },
-  { "appendOnly", 0, 2, CAN_READ | CAN_WRITE, NULL },
-  { "changeDataFeed", 0, 4, CAN_READ | CAN_WRITE, NULL },
-  { "checkConstraints", 0, 3, CAN_READ | CAN_WRITE, NULL },
-  { "checkpointProtection", 0, 0, CAN_READ | CAN_WRITE, NULL },
-  { "clustering", 0, 0, CAN_READ | CAN_WRITE, "domainMetadata" },
-  { "columnMapping", 2, 5, CAN_READ | CAN_WRITE | FOR_READERS, NULL },
-  { "deletionVectors", 0, 0, CAN_READ | CAN_WRITE | FOR_READERS, NULL },
-  { "domainMetadata", 0, 0, CAN_READ | CAN_WRITE, NULL },
-  { "generatedColumns", 0, 4, CAN_READ | CAN_WRITE, NULL },
-  { "icebergCompatV1", 0, 0, CAN_READ, NULL },
-  { "icebergCompatV2", 0, 0, CAN_READ, NULL },
-  { "icebergCompatV3", 0, 0, CAN_READ, NULL },
-  { "identityColumns", 0, 6, CAN_READ | CAN_WRITE, NULL },
-  { "inCommitTimestamp", 0, 0, CAN_READ | CAN_WRITE, NULL },
-  { "invariants", 0, 2, CAN_READ | CAN_WRITE, NULL },
-  { "materializePartitionColumns", 0, 0, CAN_READ, NULL },
-  { "rowTracking", 0, 0, CAN_READ | CAN_WRITE, "domainMetadata" },
-  { "sluice.autoCdc", 0, 0, CAN_READ | CAN_WRITE, "domainMetadata" },
-  { "timestampNtz", 0, 0, CAN_READ | CAN_WRITE | FOR_READERS, NULL },
-  { "typeWidening", 0, 0, FOR_READERS, NULL },
-  { "typeWidening-preview", 0, 0, FOR_READERS, NULL },
-  { "v2Checkpoint", 0, 0, FOR_READERS, NULL },
-  { "vacuumProtocolCheck", 0, 0, CAN_READ | CAN_WRITE | FOR_READERS, NULL },
-  { "variantShredding", 0, 0, FOR_READERS, NULL },
-  { "variantShredding-preview", 0, 0, FOR_READERS, NULL },
-  { "variantType", 0, 0, FOR_READERS, NULL },
-  { "variantType-preview", 0, 0, FOR_READERS, NULL },
+#define DELTA_FEATURE_ROW(name, reader, writer, audience, duty, needs, text)                                           \
+  { name, reader, writer, audience, duty, needs },
+#include "features.def"
+#undef DELTA_FEATURE_ROW
 };
 
 struct DeltaProtocol {
@@ -174,13 +150,13 @@ delta_protocol_equal (DeltaProtocol *a, DeltaProtocol *b)
 /* What this engine can do --------------------------------------------------------------------------------------------- */
 
 static gboolean
-check_features (char **listed, FeatureFlags flag, SluiceError code, const char *verb, GError **error)
+check_features (char **listed, Duty least, SluiceError code, const char *verb, GError **error)
 {
   g_autoptr (GString) missing = g_string_new (NULL);
 
   for (char **at = listed; *at != NULL; at++) {
     const Feature *feature = feature_find (*at);
-    if (feature == NULL || (feature->flags & flag) == 0)
+    if (feature == NULL || feature->duty < least)
       g_string_append_printf (missing, "%s%s", missing->len > 0 ? ", " : "", *at);
   }
   if (missing->len == 0)
@@ -198,7 +174,7 @@ delta_protocol_check_read (DeltaProtocol *protocol, GError **error)
     return base_error_set (error, SLUICE_ERROR_DELTA_INVALID_PROTOCOL_VERSION,
                            "the table needs protocol reader version %d; this engine reads versions 1 to %d",
                            protocol->reader_version, MAX_READER_VERSION);
-  return check_features (protocol->reader_features, CAN_READ, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_READ, "read",
+  return check_features (protocol->reader_features, READ, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_READ, "read",
                          error);
 }
 
@@ -211,7 +187,7 @@ delta_protocol_check_write (DeltaProtocol *protocol, GError **error)
     return base_error_set (error, SLUICE_ERROR_DELTA_INVALID_PROTOCOL_VERSION,
                            "the table needs protocol writer version %d; this engine writes versions 1 to %d",
                            protocol->writer_version, MAX_WRITER_VERSION);
-  return check_features (protocol->writer_features, CAN_WRITE, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_WRITE,
+  return check_features (protocol->writer_features, READ_WRITE, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_WRITE,
                          "written", error);
 }
 
@@ -242,7 +218,7 @@ protocol_of_features (GPtrArray *names, int least_reader)
 
   for (guint i = 0; i < names->len; i++) {
     const Feature *feature = feature_find (names->pdata[i]);
-    if (feature == NULL || (feature->flags & FOR_READERS) == 0)
+    if (feature == NULL || feature->audience != READERS)
       continue;
     g_ptr_array_add (for_readers, names->pdata[i]);
     reader_version = MAX (reader_version, feature->legacy_reader > 0 ? feature->legacy_reader : MAX_READER_VERSION);
