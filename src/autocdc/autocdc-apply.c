@@ -13,7 +13,9 @@
 #define MAX_TRIES 100
 
 typedef struct {
-  gint64 n_inserted, n_deleted, n_updated, n_facts;
+  gint64 n_inserted, n_deleted, n_updated; /* rows */
+  gint64 n_facts;                          /* for a state file */
+  gint64 n_late;                           /* events */
 } Counts;
 
 static char *
@@ -48,41 +50,31 @@ find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done,
 static gboolean
 count_changes (AutoCdcWork *work, Counts *counts, GError **error)
 {
-  g_autofree char *sql =
-      autocdc_work_text (work, "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER"
-                               " (act = 3), (SELECT count(*) FROM autocdc_add) FROM {marks}");
-  g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
-  const DuckChunk *chunk;
+  gboolean may_be_late = work->has_general && work->plan->type == AUTOCDC_SCD1 && (work->has_rows || work->has_state);
+  gint64 values[5];
 
-  if (!result || !duck_result_next (result, &chunk, error))
+  /* Late: older than what was known of the key, and without effect. */
+  autocdc_work_define (
+      work, "generally late",
+      may_be_late ? "SELECT count(*) FROM {events} e JOIN (SELECT {K}, max(o) AS newest FROM {facts}"
+                    " WHERE src < 2 GROUP BY {K}) p ON {J:e,p} WHERE e.o < p.newest AND NOT EXISTS (SELECT 1 FROM"
+                    " {need} n WHERE n.src = 2 AND {J:n,e} AND n.o = e.o AND n.d = e.d)"
+                  : "SELECT 0::BIGINT");
+  autocdc_work_define (work, "simply late",
+                       work->has_simple ? "SELECT count(*) FROM {events} e JOIN {simple} p ON {J:e,p}"
+                                          " WHERE e.o < p.newest AND NOT p.complex"
+                                          " AND NOT (e.d AND p.adds_delete AND e.o = p.dm)"
+                                        : "SELECT 0::BIGINT");
+  if (!autocdc_work_numbers (work,
+                             "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER (act = 3),"
+                             " {generally late}, {simply late} FROM {marks}",
+                             values, G_N_ELEMENTS (values), error))
     return FALSE;
-  counts->n_inserted = duck_vector_int64 (&chunk->columns[0], 0);
-  counts->n_deleted = duck_vector_int64 (&chunk->columns[1], 0);
-  counts->n_updated = duck_vector_int64 (&chunk->columns[2], 0);
-  counts->n_facts = duck_vector_int64 (&chunk->columns[3], 0);
-  return TRUE;
-}
-
-static gboolean
-count_late (AutoCdcWork *work, guint64 *n_late, GError **error)
-{
-  gint64 n = 0, n_simple = 0;
-
-  if (work->has_general && work->plan->type == AUTOCDC_SCD1 &&
-      !autocdc_work_count (
-          work,
-          "SELECT count(*) FROM autocdc_events e JOIN (SELECT {K}, max(o) AS newest FROM autocdc_facts"
-          " WHERE src < 2 GROUP BY {K}) p ON {J:e,p} WHERE e.o < p.newest AND NOT EXISTS (SELECT 1 FROM"
-          " autocdc_need n WHERE n.src = 2 AND {J:n,e} AND n.o = e.o AND n.d = e.d)",
-          &n, error))
-    return FALSE;
-  if (work->has_simple && !autocdc_work_count (work,
-                                               "SELECT count(*) FROM autocdc_events e JOIN autocdc_simple p ON {J:e,p} "
-                                               "WHERE e.o < p.newest AND NOT p.complex"
-                                               " AND NOT (e.d AND p.adds_delete AND e.o = p.dm)",
-                                               &n_simple, error))
-    return FALSE;
-  *n_late = (guint64) (n + n_simple);
+  *counts = (Counts){ .n_inserted = values[0],
+                      .n_deleted = values[1],
+                      .n_updated = values[2],
+                      .n_facts = work->n_add,
+                      .n_late = values[3] + values[4] };
   return TRUE;
 }
 
@@ -138,7 +130,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
   set_columns (work, "old columns", "r");
   autocdc_append_hash (work, hash, "n");
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
-  autocdc_work_set (work, "old rows", work->keeps_old ? "autocdc_old" : "autocdc_rows");
+  autocdc_work_set (work, "old rows", g_hash_table_lookup (work->pieces, work->keeps_old ? "old" : "rows"));
   autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
@@ -238,10 +230,7 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   gint64 n_complex;
 
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
-  work->keeps_old = work->has_simple = work->has_general = FALSE;
-  autocdc_work_set (work, "batch", "autocdc_batch");
-  autocdc_work_set (work, "diff", "autocdc_diff");
-  autocdc_work_set (work, "marks", "autocdc_diff");
+  work->keeps_old = work->has_simple = work->has_general = work->has_rows = work->has_state = FALSE;
   if (!autocdc_reduce_events (work, error))
     return FALSE;
   if (!autocdc_simple_applies (work))
@@ -273,9 +262,9 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   outcome->n_state_rows = state_rows (layout->domain);
   if (work->n_events == 0)
     return TRUE;
-  if (!compute (work, snapshot, error) || !count_changes (work, &counts, error) ||
-      !count_late (work, &outcome->n_late_events, error))
+  if (!compute (work, snapshot, error) || !count_changes (work, &counts, error))
     return FALSE;
+  outcome->n_late_events = (guint64) counts.n_late;
   if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed)
     return TRUE;
 

@@ -19,13 +19,13 @@ find_rows (AutoCdcWork *work, GError **error)
 {
   set_same (work);
   autocdc_work_set (work, "identity", work->plan->type == AUTOCDC_SCD2 ? " AND r.st = n.st" : "");
-  return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_diff AS SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
+  return autocdc_work_make (
+      work, "diff",
+      "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
       "n.hs, n.ho,"
       " n.hb, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act"
-      " FROM autocdc_rows r FULL JOIN autocdc_new n ON {J:r,n}{identity}",
-      error);
+      " FROM {rows} r FULL JOIN {new} n ON {J:r,n}{identity}",
+      NULL, error);
 }
 
 /* A fact is added unless a state file has it (src 0), a kept row holds it, or a new row will. */
@@ -34,26 +34,29 @@ find_facts (AutoCdcWork *work, GError **error)
 {
   g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
   g_autofree char *held = autocdc_work_text (
-      work,
-      " AND NOT (f.d AND EXISTS (SELECT 1 FROM autocdc_new n WHERE {J:n,f} AND n.en IS NOT NULL AND {O:n.en} = f.o))");
+      work, " AND NOT (f.d AND EXISTS (SELECT 1 FROM {new} n WHERE {J:n,f} AND n.en IS NOT NULL AND {O:n.en} = f.o))");
 
   autocdc_work_set (work, "clock", clock);
-  autocdc_work_set (work, "need", work->plan->type == AUTOCDC_SCD2 ? "autocdc_facts" : "autocdc_need");
+  if (work->plan->type == AUTOCDC_SCD2)
+    autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
   autocdc_work_set (work, "held by an end", work->plan->type == AUTOCDC_SCD2 ? held : "");
-  return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_add AS SELECT {K:f}, f.s, f.o, f.d, f.b{V:f}, {clock}::BIGINT AS w FROM "
+  return autocdc_work_make (
+      work, "add",
+      "SELECT {K:f}, f.s, f.o, f.d, f.b{V:f}, {clock}::BIGINT AS w FROM "
       "{need} f"
       " WHERE f.src <> 0"
-      " AND NOT (NOT f.d AND EXISTS (SELECT 1 FROM autocdc_diff n WHERE n.act IN (1, 3) AND {J:n,f} AND n.ho = f.o AND "
+      " AND NOT (NOT f.d AND EXISTS (SELECT 1 FROM {diff} n WHERE n.act IN (1, 3) AND {J:n,f} AND n.ho = f.o AND "
       "n.hb = f.b))"
-      " AND NOT (f.src = 1 AND NOT f.d AND EXISTS (SELECT 1 FROM autocdc_diff n WHERE n.act = 0 AND n.rr = f.ri))"
+      " AND NOT (f.src = 1 AND NOT f.d AND EXISTS (SELECT 1 FROM {diff} n WHERE n.act = 0 AND n.rr = f.ri))"
       "{held by an end}",
-      error);
+      &work->n_add, error);
 }
 
 gboolean
 autocdc_find_difference (AutoCdcWork *work, GError **error)
 {
-  return find_rows (work, error) && find_facts (work, error);
+  if (!find_rows (work, error))
+    return FALSE;
+  autocdc_work_set (work, "marks", g_hash_table_lookup (work->pieces, "diff"));
+  return find_facts (work, error);
 }

@@ -3,24 +3,19 @@
 #include "base-error.h"
 #include "duck-type.h"
 
+/* @n_nulls: by key. */
 static gboolean
-count_null_keys (AutoCdcWork *work, GError **error)
+refuse_null_keys (AutoCdcWork *work, const gint64 *n_nulls, GError **error)
 {
   g_autoptr (GString) counts = g_string_new (NULL);
-  gint64 total = 0;
 
   for (guint i = 0; i < work->plan->keys->len; i++) {
     const AutoCdcColumn *key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, i)];
-    g_autofree char *sql = g_strdup_printf ("SELECT count(*) FROM autocdc_events WHERE k%u IS NULL", i);
-    gint64 n;
 
-    if (!autocdc_work_count (work, sql, &n, error))
-      return FALSE;
-    if (n > 0)
-      g_string_append_printf (counts, "%s%s: %" G_GINT64_FORMAT, counts->len ? ", " : "", key->name, n);
-    total += n;
+    if (n_nulls[i] > 0)
+      g_string_append_printf (counts, "%s%s: %" G_GINT64_FORMAT, counts->len ? ", " : "", key->name, n_nulls[i]);
   }
-  if (total == 0)
+  if (counts->len == 0)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY,
                   "flow %s into %s: events with a NULL key in batch %" G_GINT64_FORMAT " (%s)", work->plan->name,
@@ -33,22 +28,19 @@ count_null_keys (AutoCdcWork *work, GError **error)
 static gboolean
 validate (AutoCdcWork *work, GError **error)
 {
-  gint64 n_bad, n_null_sequence;
-  g_autoptr (GString) any = g_string_new ("s IS NULL");
+  guint n_keys = work->plan->keys->len;
+  g_autoptr (GString) nulls = g_string_new ("SELECT count(*) - count(s)");
+  g_autofree gint64 *n_nulls = g_new0 (gint64, n_keys + 1);
   g_autofree char *count = NULL;
 
-  for (guint i = 0; i < work->plan->keys->len; i++)
-    g_string_append_printf (any, " OR k%u IS NULL", i);
-  autocdc_work_take (work, "bad", g_steal_pointer (&any));
-  if (!autocdc_work_count (work, "SELECT count(*) FROM autocdc_events WHERE {bad}", &n_bad, error))
+  for (guint i = 0; i < n_keys; i++)
+    g_string_append_printf (nulls, ", count(*) - count(k%u)", i);
+  g_string_append (nulls, " FROM {events}");
+  if (!autocdc_work_numbers (work, nulls->str, n_nulls, n_keys + 1, error))
     return FALSE;
-  if (n_bad == 0)
-    return TRUE;
-  if (!autocdc_work_count (work, "SELECT count(*) FROM autocdc_events WHERE s IS NULL", &n_null_sequence, error))
-    return FALSE;
-  if (n_null_sequence == 0)
-    return count_null_keys (work, error);
-  count = g_strdup_printf ("%" G_GINT64_FORMAT, n_null_sequence);
+  if (n_nulls[0] == 0)
+    return refuse_null_keys (work, n_nulls + 1, error);
+  count = g_strdup_printf ("%" G_GINT64_FORMAT, n_nulls[0]);
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,
                   "flow %s into %s: %s events with a NULL sequence in batch %" G_GINT64_FORMAT, work->plan->name,
                   work->plan->target, count, work->batch->batch_id);
@@ -93,15 +85,12 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
     g_string_append (columns, " AS s, false AS d");
   autocdc_work_take (work, "columns", g_steal_pointer (&columns));
   autocdc_work_set (work, "source", relation_text_sql (text)->str);
-  if (!autocdc_work_run (work,
-                         "CREATE OR REPLACE TEMP TABLE autocdc_events AS"
-                         " SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
-                         error))
+  if (!autocdc_work_make (work, "events", "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
+                          &work->n_events, error))
     return FALSE;
   if (work->batch->events_read)
     work->batch->events_read (text, work->batch->events_read_data);
-  return autocdc_work_count (work, "SELECT count(*) FROM autocdc_events", &work->n_events, error) &&
-         validate (work, error);
+  return work->n_events == 0 || validate (work, error);
 }
 
 /* Values of the batch's events: v<i> from x<source>, NULL where the source has no such column. */
@@ -128,54 +117,70 @@ set_event_values (AutoCdcWork *work)
   autocdc_work_take (work, "event values", g_steal_pointer (&values));
 }
 
+/* Every event is a fact of its own: no copy is made. */
+static void
+take_all_events (AutoCdcWork *work)
+{
+  autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e");
+}
+
 /* SCD 1: a key's newest delete, and its newest upsert unless the delete is above it; keys, sequences and positions first. */
 static gboolean
 reduce_to_newest (AutoCdcWork *work, GError **error)
 {
-  gint64 n_winners, n_keys;
+  gint64 n_winners, n_newest;
 
-  if (!autocdc_work_run (work,
-                         "CREATE OR REPLACE TEMP TABLE autocdc_best AS SELECT {K}, max(o) FILTER (d) AS dm,"
-                         " max(o) FILTER (NOT d) AS um FROM autocdc_events GROUP BY {K};"
-                         "CREATE OR REPLACE TEMP TABLE autocdc_batch AS SELECT {K:e}, e.s, e.o, e.d{event values}"
-                         " FROM autocdc_events e JOIN autocdc_best g ON {J:e,g} AND CASE WHEN e.d THEN e.o = g.dm"
-                         " ELSE e.o = g.um AND (g.dm IS NULL OR g.um >= g.dm) END;"
-                         "CREATE OR REPLACE TEMP TABLE autocdc_keys AS SELECT {K} FROM autocdc_best",
-                         error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_batch", &n_winners, error) ||
+  if (!autocdc_work_make (work, "best",
+                          "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events} GROUP BY {K}",
+                          &work->n_keys, error))
+    return FALSE;
+  if (work->n_keys == work->n_events) {
+    take_all_events (work);
+    return TRUE;
+  }
+  if (!autocdc_work_make (work, "reduced",
+                          "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
+                          " AND CASE WHEN e.d THEN e.o = g.dm"
+                          " ELSE e.o = g.um AND (g.dm IS NULL OR g.um >= g.dm) END",
+                          &n_winners, error) ||
       !autocdc_work_count (work,
                            "SELECT coalesce(sum((dm IS NOT NULL)::INTEGER +"
-                           " (um IS NOT NULL AND (dm IS NULL OR um >= dm))::INTEGER), 0)::BIGINT FROM autocdc_best",
-                           &n_keys, error))
+                           " (um IS NOT NULL AND (dm IS NULL OR um >= dm))::INTEGER), 0)::BIGINT FROM {best}",
+                           &n_newest, error))
     return FALSE;
-  return n_winners == n_keys ||
-         autocdc_keep_greatest (work, "autocdc_batch", (const char *const[]){ "d", NULL }, "", error);
+  return n_winners == n_newest ||
+         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "d", NULL }, "", error);
 }
 
 /* SCD 2: one fact per key and sequence; a delete wins, else the greatest row. */
 static gboolean
 reduce_to_sequences (AutoCdcWork *work, GError **error)
 {
-  gint64 n_facts, n_sequences;
+  gint64 n_facts;
 
-  if (!autocdc_work_run (
-          work,
-          "CREATE OR REPLACE TEMP TABLE autocdc_best AS SELECT {K}, o, bool_or(d) AS d FROM autocdc_events"
-          " GROUP BY {K}, o;"
-          "CREATE OR REPLACE TEMP TABLE autocdc_batch AS SELECT {K:e}, e.s, e.o, e.d{event values}"
-          " FROM autocdc_events e JOIN autocdc_best g ON {J:e,g} AND e.o = g.o AND e.d = g.d;"
-          "CREATE OR REPLACE TEMP TABLE autocdc_keys AS SELECT DISTINCT {K} FROM autocdc_best",
-          error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_batch", &n_facts, error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_best", &n_sequences, error))
+  if (!autocdc_work_make (work, "best", "SELECT {K}, o, bool_or(d) AS d FROM {events} GROUP BY {K}, o", &work->n_keys,
+                          error))
     return FALSE;
-  return n_facts == n_sequences ||
-         autocdc_keep_greatest (work, "autocdc_batch", (const char *const[]){ "o", NULL }, "", error);
+  if (work->n_keys == work->n_events) {
+    take_all_events (work);
+    return TRUE;
+  }
+  if (!autocdc_work_make (work, "reduced",
+                          "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
+                          " AND e.o = g.o AND e.d = g.d",
+                          &n_facts, error))
+    return FALSE;
+  return n_facts == work->n_keys ||
+         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "o", NULL }, "", error);
 }
 
 gboolean
 autocdc_reduce_events (AutoCdcWork *work, GError **error)
 {
   set_event_values (work);
-  return work->plan->type == AUTOCDC_SCD1 ? reduce_to_newest (work, error) : reduce_to_sequences (work, error);
+  if (!(work->plan->type == AUTOCDC_SCD1 ? reduce_to_newest (work, error) : reduce_to_sequences (work, error)))
+    return FALSE;
+  autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
+  autocdc_work_set (work, "keys", g_hash_table_lookup (work->pieces, "best"));
+  return TRUE;
 }

@@ -13,67 +13,82 @@ constant_free (DeltaConstant *constant)
   g_free (constant);
 }
 
-/* @as: how the key is read: `%s` is min(k) or max(k). */
-static gboolean
-add_skip (AutoCdcWork *work, guint key, guint column, DeltaPredicateOp op, const char *as, GError **error)
+/* How a key is read as the constant of a predicate. Returns: (nullable): pieces of text before and after it. */
+static const char *const *
+constant_text (const BaseType *type)
+{
+  static const char *const integer[] = { "", "::BIGINT" }, *const date[] = { "(", " - DATE '1970-01-01')::BIGINT" },
+                           *const timestamp[] = { "epoch_us(", ")" }, *const string[] = { "", "" };
+
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_BYTE:
+  case BASE_TYPE_SHORT:
+  case BASE_TYPE_INTEGER:
+  case BASE_TYPE_LONG:
+    return integer;
+  case BASE_TYPE_DATE:
+    return date;
+  case BASE_TYPE_TIMESTAMP:
+  case BASE_TYPE_TIMESTAMP_NTZ:
+    return timestamp;
+  case BASE_TYPE_STRING:
+    return string;
+  default:
+    return NULL;
+  }
+}
+
+static void
+add_skip (AutoCdcWork *work, guint key, guint column, DeltaPredicateOp op, const DuckVector *value)
 {
   const AutoCdcColumn *plan_key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, key)];
-  const char *aggregate = op == DELTA_PREDICATE_GE ? "min" : "max";
-  g_autofree char *value = g_strdup_printf ("%s(k%u)", aggregate, key), *sql = NULL;
-  g_auto (GStrv) parts = g_strsplit (as, "%s", 2);
   DeltaConstant *constant = g_new0 (DeltaConstant, 1);
   DeltaPredicate predicate = { .column = column, .op = op, .constants = constant, .n_constants = 1 };
 
   g_ptr_array_add (work->constants, constant);
-  sql = g_strconcat ("SELECT ", parts[0], value, parts[1], " FROM autocdc_keys", NULL);
   constant->kind = base_type_kind (plan_key->type);
   if (constant->kind == BASE_TYPE_STRING) {
-    char *text = NULL;
-
-    if (!duck_session_query_string (work->session, sql, work->cancel, &text, error))
-      return FALSE;
-    constant->text = text;
-    constant->text_bytes = text ? strlen (text) : 0;
-    if (!text)
-      return TRUE;
-  } else if (!duck_session_query_int64 (work->session, sql, work->cancel, &constant->integer, NULL, error)) {
-    return FALSE;
+    constant->text = duck_vector_dup_string (value, 0);
+    constant->text_bytes = strlen (constant->text);
+  } else {
+    constant->integer = duck_vector_int64 (value, 0);
   }
   g_array_append_val (work->skips, predicate);
-  return TRUE;
 }
 
 static gboolean
 find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 {
-  for (guint i = 0; i < work->plan->keys->len; i++) {
-    const char *as = NULL;
-    int column = base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE);
+  g_autoptr (GString) sql = g_string_new (NULL);
+  g_autoptr (GArray) keys = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autoptr (DuckResult) result = NULL;
+  g_autofree char *text = NULL;
+  const DuckChunk *chunk;
 
-    switch (base_type_kind (work->layout->domain->key_types->pdata[i])) {
-    case BASE_TYPE_BYTE:
-    case BASE_TYPE_SHORT:
-    case BASE_TYPE_INTEGER:
-    case BASE_TYPE_LONG:
-      as = "%s::BIGINT";
-      break;
-    case BASE_TYPE_DATE:
-      as = "(%s - DATE '1970-01-01')::BIGINT";
-      break;
-    case BASE_TYPE_TIMESTAMP:
-    case BASE_TYPE_TIMESTAMP_NTZ:
-      as = "epoch_us(%s)";
-      break;
-    case BASE_TYPE_STRING:
-      as = "%s";
-      break;
-    default:
-      break;
-    }
-    if (as && column >= 0 &&
-        (!add_skip (work, i, (guint) column, DELTA_PREDICATE_GE, as, error) ||
-         !add_skip (work, i, (guint) column, DELTA_PREDICATE_LE, as, error)))
-      return FALSE;
+  for (guint i = 0; i < work->plan->keys->len; i++) {
+    const char *const *as = constant_text (work->layout->domain->key_types->pdata[i]);
+
+    if (!as || base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE) < 0)
+      continue;
+    g_string_append_printf (sql, "%s%smin(k%u)%s, %smax(k%u)%s", keys->len ? ", " : "SELECT ", as[0], i, as[1], as[0],
+                            i, as[1]);
+    g_array_append_val (keys, i);
+  }
+  if (keys->len == 0)
+    return TRUE;
+  g_string_append (sql, " FROM {keys}");
+  text = autocdc_work_text (work, sql->str);
+  result = duck_session_query_materialized (work->session, text, work->cancel, error);
+  if (!result || !duck_result_next (result, &chunk, error))
+    return FALSE;
+  for (guint i = 0; i < keys->len; i++) {
+    guint key = g_array_index (keys, guint, i);
+    guint column = (guint) base_type_field_index (present, work->layout->domain->keys->pdata[key], TRUE);
+
+    if (duck_vector_is_null (&chunk->columns[2 * i], 0))
+      continue;
+    add_skip (work, key, column, DELTA_PREDICATE_GE, &chunk->columns[2 * i]);
+    add_skip (work, key, column, DELTA_PREDICATE_LE, &chunk->columns[2 * i + 1]);
   }
   return TRUE;
 }
@@ -207,7 +222,7 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
 }
 
 gboolean
-autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *table, gboolean payload, GError **error)
+autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
   g_autofree char *list = row_columns (work, present, payload);
@@ -219,21 +234,19 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *ta
   set_row_id_bases (work);
   autocdc_work_set (work, "row columns", list);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
-  autocdc_work_set (work, "table", table);
+  work->has_rows = TRUE;
   /* A condition on the keys, though always true, makes DuckDB push a Bloom filter of them into the scan. */
-  return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE {table} AS SELECT {row columns} FROM"
-                           " (SELECT t.* FROM ({scan}) t SEMI JOIN (SELECT {K} FROM autocdc_keys"
-                           " WHERE hash({K}) IS NOT NULL) q ON {scan keys}) t{bases}",
-                           error);
+  return autocdc_work_make (work, name,
+                            "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t SEMI JOIN (SELECT {K} FROM {keys}"
+                            " WHERE hash({K}) IS NOT NULL) q ON {scan keys}) t{bases}",
+                            NULL, error);
 }
 
-/* The files that hold rows of autocdc_old with keys of autocdc_keys; @indices: (out): path of such a file → its index in autocdc_old. */
+/* The files that hold rows of {old} with keys of {keys}; @indices: (out): path of such a file → its index in {old}. */
 static GArray *
 files_of_keys (AutoCdcWork *work, GHashTable *indices, GError **error)
 {
-  g_autofree char *sql =
-      autocdc_work_text (work, "SELECT DISTINCT r.fi FROM autocdc_old r SEMI JOIN autocdc_keys q ON {J:r,q}");
+  g_autofree char *sql = autocdc_work_text (work, "SELECT DISTINCT r.fi FROM {old} r SEMI JOIN {keys} q ON {J:r,q}");
   g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
   g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
   const DuckChunk *chunk;
@@ -255,7 +268,7 @@ files_of_keys (AutoCdcWork *work, GHashTable *indices, GError **error)
   }
 }
 
-/* `(index in autocdc_old, index in @scan), …`: a scan numbers its files as it likes, not as they were asked for. */
+/* `(index in {old}, index in @scan), …`: a scan numbers its files as it likes, not as they were asked for. */
 static GString *
 map_indices (DeltaScan *scan, GHashTable *indices)
 {
@@ -279,8 +292,10 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
 
   if (!inputs)
     return FALSE;
-  if (inputs->len == 0)
-    return autocdc_make_no_rows (work, error);
+  if (inputs->len == 0) {
+    autocdc_define_no_rows (work);
+    return TRUE;
+  }
   if (!(scan = new_scan (work, snapshot, TRUE, inputs, error)))
     return FALSE;
   append_payload (work, payload, present);
@@ -288,25 +303,21 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
   autocdc_work_set (work, "scan", delta_scan_sql (scan));
   autocdc_work_take (work, "payload", g_steal_pointer (&payload));
   autocdc_work_take (work, "map", map_indices (scan, indices));
-  return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT r.* EXCLUDE (place){payload} FROM ({scan}) t JOIN ("
-      "SELECT o.*, m.place FROM autocdc_old o SEMI JOIN autocdc_keys q ON {J:o,q}"
-      " JOIN (VALUES {map}) m(fi, place) ON o.fi = m.fi) r"
-      " ON {scan keys} AND t.fi = r.place AND t.rn = r.rn",
-      error);
+  return autocdc_work_make (work, "rows",
+                            "SELECT r.* EXCLUDE (place){payload} FROM ({scan}) t JOIN ("
+                            "SELECT o.*, m.place FROM {old} o SEMI JOIN {keys} q ON {J:o,q}"
+                            " JOIN (VALUES {map}) m(fi, place) ON o.fi = m.fi) r"
+                            " ON {scan keys} AND t.fi = r.place AND t.rn = r.rn",
+                            NULL, error);
 }
 
 /* A target without columns or rows yet. */
-gboolean
-autocdc_make_no_rows (AutoCdcWork *work, GError **error)
+void
+autocdc_define_no_rows (AutoCdcWork *work)
 {
-  return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn,"
-      " NULL::BIGINT AS rid, {K}, s AS st, s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh{V}"
-      " FROM autocdc_batch WHERE false",
-      error);
+  autocdc_work_define (work, "rows",
+                       "SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn, NULL::BIGINT AS rid, {K}, s AS st,"
+                       " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh{V} FROM {reduced} WHERE false");
 }
 
 gboolean
@@ -314,29 +325,27 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
 {
   g_autoptr (GString) scan = g_string_new (NULL);
 
-  if (work->layout->domain->files->len == 0)
-    return autocdc_work_run (
-        work,
-        "CREATE OR REPLACE TEMP TABLE autocdc_state AS SELECT {K}, s, o, d, ''::BLOB AS b{V}, 0::BIGINT AS w"
-        " FROM autocdc_batch WHERE false",
-        error);
+  if (work->layout->domain->files->len == 0) {
+    autocdc_work_define (work, "state",
+                         "SELECT {K}, s, o, d, ''::BLOB AS b{V}, 0::BIGINT AS w FROM {reduced} WHERE false");
+    return TRUE;
+  }
   if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
     return FALSE;
-  autocdc_work_take (work, "state", g_steal_pointer (&scan));
-  return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE autocdc_state AS SELECT t.* FROM ({state}) t"
-                           " SEMI JOIN autocdc_keys q ON {J:t,q}",
-                           error);
+  autocdc_work_take (work, "state scan", g_steal_pointer (&scan));
+  work->has_state = TRUE;
+  return autocdc_work_make (work, "state", "SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q}", NULL,
+                            error);
 }
 
 gboolean
 autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
-  gboolean ok = work->layout->is_new || delta_snapshot_n_files (snapshot) == 0
-                    ? autocdc_make_no_rows (work, error)
-                    : autocdc_look_up_rows (work, snapshot, "autocdc_rows", TRUE, error);
-
-  return ok && autocdc_look_up_state (work, delta_snapshot_table (snapshot), error);
+  if (work->layout->is_new || delta_snapshot_n_files (snapshot) == 0)
+    autocdc_define_no_rows (work);
+  else if (!autocdc_look_up_rows (work, snapshot, "rows", TRUE, error))
+    return FALSE;
+  return autocdc_look_up_state (work, delta_snapshot_table (snapshot), error);
 }
 
 /* ---- the union ---- */
@@ -354,15 +363,16 @@ add_set (GPtrArray *sets, GBytes *set)
 static gboolean
 find_sets (AutoCdcWork *work, GError **error)
 {
-  g_autoptr (DuckResult) result =
-      duck_session_query (work->session,
-                          "SELECT DISTINCT b FROM (SELECT hb AS b FROM autocdc_rows WHERE hb IS NOT NULL"
-                          " UNION ALL SELECT b FROM autocdc_state WHERE NOT d)",
-                          work->cancel, error);
+  g_autofree char *sql =
+      autocdc_work_text (work, "SELECT DISTINCT b FROM (SELECT hb AS b FROM {rows} WHERE hb IS NOT NULL"
+                               " UNION ALL SELECT b FROM {state} WHERE NOT d)");
+  g_autoptr (DuckResult) result = NULL;
   const DuckChunk *chunk;
 
   add_set (work->sets, work->batch_set);
-  if (!result)
+  if (!work->has_rows && !work->has_state)
+    return TRUE;
+  if (!(result = duck_session_query (work->session, sql, work->cancel, error)))
     return FALSE;
   while (TRUE) {
     if (!duck_result_next (result, &chunk, error))
@@ -397,14 +407,22 @@ set_masked_values (AutoCdcWork *work, const char *piece, const char *column)
   autocdc_work_take (work, piece, out);
 }
 
-/* SCD 2: a delete at an upsert's sequence leaves nothing of the upsert. */
+/* SCD 2: of equal facts one, and a delete at an upsert's sequence leaves nothing of the upsert. */
 static gboolean
-drop_under_deletes (AutoCdcWork *work, GError **error)
+normalise_history (AutoCdcWork *work, GError **error)
 {
-  return autocdc_work_run (work,
-                           "DELETE FROM autocdc_facts f USING (SELECT {K}, o FROM autocdc_facts WHERE d) t"
-                           " WHERE {J:f,t} AND f.o = t.o AND NOT f.d",
-                           error);
+  gint64 n_met;
+
+  if (!autocdc_work_make (work, "twice",
+                          "SELECT {K}, o, bool_or(d) AS d FROM {facts} GROUP BY {K}, o HAVING count(*) > 1", &n_met,
+                          error))
+    return FALSE;
+  return n_met == 0 ||
+         autocdc_work_make (work, "facts",
+                            "SELECT f.* FROM {facts} f ANTI JOIN {twice} t ON {J:f,t} AND f.o = t.o UNION ALL"
+                            " SELECT * FROM (SELECT DISTINCT ON ({K:f}, f.o, f.b) f.* FROM {facts} f JOIN {twice} t"
+                            " ON {J:f,t} AND f.o = t.o AND f.d = t.d ORDER BY {K:f}, f.o, f.b{tie:f}, f.src)",
+                            NULL, error);
 }
 
 gboolean
@@ -428,22 +446,23 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
   autocdc_work_set (work, "held deletes", "");
   if (history) {
     g_autofree char *held = autocdc_work_text (
-        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 1, ix FROM autocdc_rows r"
-              " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM autocdc_rows q WHERE {J:q,r} AND q.st = r.en)");
+        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 1, ix FROM {rows} r"
+              " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {rows} q WHERE {J:q,r} AND q.st = r.en)");
 
     autocdc_work_set (work, "held deletes", held);
   }
-  return autocdc_work_run (
-             work,
-             "CREATE OR REPLACE TEMP TABLE autocdc_facts AS"
-             " SELECT {K}, s, o, d, b{V}, w, 0 AS src, NULL::BIGINT AS ri FROM autocdc_state"
-             " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, 1, ix FROM autocdc_rows WHERE hb IS NOT NULL"
-             "{held deletes}"
-             " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, "
-             "NULL"
-             " FROM {batch}",
-             error) &&
-         autocdc_keep_greatest (work, "autocdc_facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src",
-                                error) &&
-         (!history || drop_under_deletes (work, error));
+  if (!autocdc_work_make (
+          work, "facts",
+          "SELECT {K}, s, o, d, b{V}, w, 0 AS src, NULL::BIGINT AS ri FROM {state}"
+          " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, 1, ix FROM {rows} WHERE hb IS NOT NULL"
+          "{held deletes}"
+          " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, NULL"
+          " FROM {batch}",
+          NULL, error))
+    return FALSE;
+  if (!work->has_rows && !work->has_state && !history)
+    return TRUE; /* a reduced batch has nothing twice */
+  return history
+             ? normalise_history (work, error)
+             : autocdc_keep_greatest (work, "facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src", error);
 }

@@ -7,7 +7,8 @@
  *   - with upserts in state files, or with several rows;
  *   - whose new values have the hash of the old ones: perhaps nothing changed.
  *
- *   autocdc_simple   k, dm, um newest delete and, unless it is under a delete, newest upsert of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before,
+ *   {old}      what {rows} has, of all keys of the batch, without values unless they are to be written
+ *   {simple}   k, dm, um newest delete and, unless it is under a delete, newest upsert of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before,
  *                    adds_delete whether dm goes to the state, complex whether the key is set aside
  */
 #include "autocdc-work-private.h"
@@ -28,80 +29,127 @@ autocdc_simple_applies (const AutoCdcWork *work)
   return TRUE;
 }
 
-static gboolean
-classify (AutoCdcWork *work, GError **error)
+/* {newest}: k, dm, um, and hh, the hash of the values at um. */
+static void
+define_newest (AutoCdcWork *work)
 {
-  g_autoptr (GString) hash = g_string_new (NULL), set = g_string_new (NULL);
-  g_autofree char *grouped = NULL;
-  gint64 n_more;
+  g_autoptr (GString) hash = g_string_new (NULL);
 
-  /* A key has one row, unless somebody else put a second one there. */
-  if (!autocdc_work_count (work, "SELECT count(*) - count(DISTINCT ({K})) FROM autocdc_old", &n_more, error))
-    return FALSE;
-  grouped = autocdc_work_text (
-      work,
-      "SELECT {K}, count(*) AS n, any_value(ix) AS ix, any_value(fi) AS fi, any_value(rn) AS rn, any_value(rid) AS rid,"
-      " any_value(ho) AS ho, any_value(hb) AS hb, any_value(hh) AS hh FROM autocdc_old GROUP BY {K}");
-  autocdc_work_set (work, "old", n_more > 0 ? grouped : "SELECT *, 1 AS n FROM autocdc_old");
   autocdc_append_hash (work, hash, "b");
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
-  autocdc_append_set (set, work->batch_set);
-  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
-  return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_simple AS WITH"
-      " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d) AS has_upsert FROM autocdc_state GROUP BY {K}),"
-      " old AS ({old}),"
-      " fresh AS (SELECT {K}, {hash} AS hh FROM autocdc_batch b WHERE NOT d),"
+  autocdc_work_define (work, "newest",
+                       work->n_keys == work->n_events
+                           ? "SELECT {K}, CASE WHEN d THEN o END AS dm, CASE WHEN NOT d THEN o END AS um,"
+                             " CASE WHEN NOT d THEN {hash} END AS hh FROM {reduced} b"
+                           : "SELECT {K:g}, g.dm, g.um, f.hh FROM {best} g LEFT JOIN"
+                             " (SELECT {K}, {hash} AS hh FROM {reduced} b WHERE NOT d) f ON {J:g,f}");
+}
+
+/* @n_rows: (out): as many as keys, unless a key has several rows in {one old}. */
+static gboolean
+make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
+{
+  return autocdc_work_make (
+      work, "simple",
+      "WITH"
+      " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d) AS has_upsert FROM {state} GROUP BY {K}),"
       " met AS (SELECT {K:g}, g.dm, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
       " g.dm IS NOT NULL AND (k.sd IS NULL OR g.dm > k.sd) AS adds_delete, greatest(g.dm, k.sd) AS floor,"
       " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um,"
       " coalesce(k.has_upsert, false) AS has_upsert, coalesce(r.n > 1 OR r.hb IS DISTINCT FROM {batch set}, false) AND "
       "r.ix IS NOT NULL"
-      " AS is_odd, f.hh = r.hh AS same_hash FROM autocdc_best g LEFT JOIN old r ON {J:g,r} LEFT JOIN known k ON {J:g,k}"
-      " LEFT JOIN fresh f ON {J:g,f})"
+      " AS is_odd, g.hh = r.hh AS same_hash FROM {newest} g LEFT JOIN {one old} r ON {J:g,r}"
+      " LEFT JOIN known k ON {J:g,k})"
       " SELECT *, has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND same_hash, false) AS "
       "complex,"
       " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
       " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND floor > ho THEN 2 ELSE 0 END AS act FROM "
       "met",
-      error);
+      n_rows, error);
+}
+
+static gboolean
+classify (AutoCdcWork *work, GError **error)
+{
+  g_autoptr (GString) set = g_string_new (NULL);
+  gint64 n_rows;
+
+  define_newest (work);
+  autocdc_append_set (set, work->batch_set);
+  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
+  autocdc_work_define (work, "one old", "SELECT *, 1 AS n FROM {old}");
+  if (!make_simple (work, &n_rows, error))
+    return FALSE;
+  if (n_rows == work->n_keys)
+    return TRUE;
+  /* Somebody else gave a key a second row. */
+  autocdc_work_define (
+      work, "one old",
+      "SELECT {K}, count(*) AS n, any_value(ix) AS ix, any_value(fi) AS fi, any_value(rn) AS rn, any_value(rid) AS rid,"
+      " any_value(ho) AS ho, any_value(hb) AS hb, any_value(hh) AS hh FROM {old} GROUP BY {K}");
+  return make_simple (work, &n_rows, error);
 }
 
 gboolean
 autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                       GError **error)
 {
+  gint64 counts[2];
+
   work->has_simple = TRUE;
   work->keeps_old = with_old_rows;
-  if (!autocdc_look_up_rows (work, snapshot, "autocdc_old", with_old_rows, error) ||
+  if (!autocdc_look_up_rows (work, snapshot, "old", with_old_rows, error) ||
       !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_simple WHERE complex", n_complex, error))
+      !autocdc_work_numbers (
+          work, "SELECT count(*) FILTER (complex), count(*) FILTER (adds_delete AND NOT complex) FROM {simple}", counts,
+          2, error))
     return FALSE;
+  *n_complex = counts[0];
+  work->n_simple_deletes = counts[1];
   if (*n_complex == 0)
     return TRUE;
-  autocdc_work_set (work, "batch", "autocdc_some");
-  if (!autocdc_work_run (work,
-                         "CREATE OR REPLACE TEMP TABLE autocdc_keys AS SELECT {K} FROM autocdc_simple WHERE complex;"
-                         "CREATE OR REPLACE TEMP TABLE autocdc_some AS SELECT b.* FROM autocdc_batch b"
-                         " SEMI JOIN autocdc_keys q ON {J:b,q};"
-                         "CREATE OR REPLACE TEMP TABLE autocdc_state AS SELECT t.* FROM autocdc_state t"
-                         " SEMI JOIN autocdc_keys q ON {J:t,q}",
-                         error))
+  if (!autocdc_work_make (work, "keys", "SELECT {K} FROM {simple} WHERE complex", NULL, error) ||
+      !autocdc_work_make (work, "batch", "SELECT b.* FROM {reduced} b SEMI JOIN {keys} q ON {J:b,q}", NULL, error) ||
+      (work->has_state &&
+       !autocdc_work_make (work, "state", "SELECT t.* FROM {state} t SEMI JOIN {keys} q ON {J:t,q}", NULL, error)))
     return FALSE;
-  if (!with_old_rows)
-    return autocdc_look_up_payload (work, snapshot, error);
-  return autocdc_work_run (work,
-                           "CREATE OR REPLACE TEMP TABLE autocdc_rows AS SELECT r.* FROM autocdc_old r"
-                           " SEMI JOIN autocdc_keys q ON {J:r,q}",
-                           error);
+  return with_old_rows
+             ? autocdc_work_make (work, "rows", "SELECT r.* FROM {old} r SEMI JOIN {keys} q ON {J:r,q}", NULL, error)
+             : autocdc_look_up_payload (work, snapshot, error);
+}
+
+/* {add} gets the deletes that {simple} adds. */
+static gboolean
+add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
+{
+  gint64 n_added;
+
+  if (work->n_simple_deletes == 0) {
+    work->n_add = beside_general ? work->n_add : 0;
+    return TRUE;
+  }
+  autocdc_work_define (
+      work, "simple deletes",
+      "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w FROM {simple} p"
+      " JOIN {reduced} b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex");
+  if (!beside_general)
+    return autocdc_work_make (work, "add", "FROM {simple deletes}", &work->n_add, error);
+  if (!autocdc_work_count (work, "INSERT INTO {add} FROM {simple deletes}", &n_added, error))
+    return FALSE;
+  work->n_add += n_added;
+  return TRUE;
 }
 
 gboolean
 autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
 {
+  static const char diff[] = "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs,"
+                             " b.o AS ho, {batch set} AS hb, p.act FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b}"
+                             " AND NOT b.d WHERE p.act <> 0 AND NOT p.complex";
+  static const char marks[] = "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex";
   g_autoptr (GString) nulls = g_string_new (NULL);
-  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us), *diff = NULL, *marks = NULL;
+  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
+  g_autofree char *both = NULL, *both_marks = NULL;
 
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     const AutoCdcField *field = autocdc_work_field (work, i);
@@ -112,25 +160,12 @@ autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
   }
   autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
   autocdc_work_set (work, "clock", clock);
-  autocdc_work_set (work, "to add",
-                    beside_general ? "INSERT INTO autocdc_add" : "CREATE OR REPLACE TEMP TABLE autocdc_add AS");
-  if (!autocdc_work_run (
-          work,
-          "{to add} SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w"
-          " FROM autocdc_simple p JOIN autocdc_batch b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex",
-          error))
+  if (!add_deletes (work, beside_general, error))
     return FALSE;
   /* Their rows are joined where they are written, not copied before. */
-  autocdc_work_set (work, "general diff", beside_general ? "SELECT * FROM autocdc_diff UNION ALL " : "");
-  autocdc_work_set (work, "general marks", beside_general ? "SELECT rr, fi, rn, act FROM autocdc_diff UNION ALL " : "");
-  diff = autocdc_work_text (
-      work,
-      "({general diff}SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs,"
-      " b.o AS ho, {batch set} AS hb, p.act FROM autocdc_simple p LEFT JOIN autocdc_batch b ON {J:p,b} AND NOT b.d"
-      " WHERE p.act <> 0 AND NOT p.complex)");
-  marks = autocdc_work_text (
-      work, "({general marks}SELECT rr, fi, rn, act FROM autocdc_simple WHERE act <> 0 AND NOT complex)");
-  autocdc_work_set (work, "diff", diff);
-  autocdc_work_set (work, "marks", marks);
+  both = g_strconcat ("SELECT * FROM {diff} UNION ALL ", diff, NULL);
+  both_marks = g_strconcat ("SELECT rr, fi, rn, act FROM {marks} UNION ALL ", marks, NULL);
+  autocdc_work_define (work, "diff", beside_general ? both : diff);
+  autocdc_work_define (work, "marks", beside_general ? both_marks : marks);
   return TRUE;
 }

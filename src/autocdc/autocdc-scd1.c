@@ -11,7 +11,8 @@
 static void
 set_newest (AutoCdcWork *work)
 {
-  g_autoptr (GString) newest = g_string_new (NULL), names = g_string_new (NULL), needed = g_string_new ("u.o = m.mo");
+  g_autoptr (GString) newest = g_string_new (NULL), names = g_string_new (NULL), nulls = g_string_new (NULL),
+                      needed = g_string_new ("u.o = m.mo");
 
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     if (autocdc_work_authored (work, i) != AUTOCDC_AUTHORED_SOMETIMES)
@@ -20,12 +21,14 @@ set_newest (AutoCdcWork *work)
     autocdc_append_authors (work, newest, i, "b");
     g_string_append_printf (newest, ") AS mo%u", i);
     g_string_append_printf (names, ", m.mo%u", i);
+    g_string_append (nulls, ", NULL");
     g_string_append (needed, " OR (");
     autocdc_append_authors (work, needed, i, "u.b");
     g_string_append_printf (needed, " AND u.o = m.mo%u)", i);
   }
   autocdc_work_take (work, "newest", g_steal_pointer (&newest));
   autocdc_work_take (work, "newest names", g_steal_pointer (&names));
+  autocdc_work_take (work, "newest nulls", g_steal_pointer (&nulls));
   autocdc_work_take (work, "needed", g_steal_pointer (&needed));
 }
 
@@ -58,28 +61,39 @@ set_newest_values (AutoCdcWork *work)
   autocdc_work_take (work, "newest values", g_steal_pointer (&values));
 }
 
+/* The upserts that stand, with the newest sequences of their key, and every key's newest delete. */
+static gboolean
+find_needed (AutoCdcWork *work, GError **error)
+{
+  set_newest (work);
+  return autocdc_work_make (
+      work, "need",
+      "WITH g AS (SELECT {K}, max(o) AS dm FROM {facts} WHERE d GROUP BY {K}),"
+      " up AS (SELECT f.* FROM {facts} f LEFT JOIN g ON {J:f,g} WHERE NOT f.d AND (g.dm IS NULL OR f.o >= g.dm)),"
+      " m AS (SELECT {K}, max(o) AS mo{newest} FROM up GROUP BY {K})"
+      " SELECT u.*, m.mo{newest names} FROM up u JOIN m ON {J:u,m} WHERE {needed}"
+      " UNION ALL SELECT f.*, NULL{newest nulls} FROM {facts} f JOIN g ON {J:f,g} AND f.d AND f.o = g.dm",
+      NULL, error);
+}
+
 gboolean
 autocdc_scd1_compute (AutoCdcWork *work, GError **error)
 {
-  set_newest (work);
+  if (!find_needed (work, error))
+    return FALSE;
+  if (work->sets->len == 1) { /* the one upsert that stands is the row */
+    autocdc_work_define (work, "new",
+                         "SELECT {K}, NULL::{S} AS st, NULL::{S} AS en{V}, s AS hs, o AS ho, b AS hb FROM {need}"
+                         " WHERE NOT d");
+    return TRUE;
+  }
   set_newest_values (work);
   autocdc_set_shows (work, "u");
-  return autocdc_work_run (
-      work,
-      /* The upserts that stand, with the newest sequences of their key. */
-      "CREATE OR REPLACE TEMP TABLE autocdc_best AS SELECT {K}, max(o) AS dm FROM autocdc_facts WHERE d GROUP BY {K};"
-      "CREATE OR REPLACE TEMP TABLE autocdc_stand AS WITH up AS (SELECT f.* FROM autocdc_facts f"
-      " LEFT JOIN autocdc_best g ON {J:f,g} WHERE NOT f.d AND (g.dm IS NULL OR f.o >= g.dm)),"
-      " m AS (SELECT {K}, max(o) AS mo{newest} FROM up GROUP BY {K})"
-      " SELECT u.*, m.mo{newest names} FROM up u JOIN m ON {J:u,m} WHERE {needed};"
-      "CREATE OR REPLACE TEMP TABLE autocdc_values AS SELECT {K}{newest values} FROM autocdc_stand GROUP BY {K};"
-      "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT {K:n}, NULL::{S} AS st, NULL::{S} AS en{V:n},"
-      " h.f.s AS hs, h.f.o AS ho, h.f.b AS hb FROM autocdc_values n LEFT JOIN ("
-      "SELECT {K:u}, arg_max(struct_pack(s := u.s, o := u.o, b := u.b), u.o) AS f FROM autocdc_stand u"
-      " JOIN autocdc_values n ON {J:u,n} WHERE {shows} GROUP BY {K:u}) h ON {J:n,h};"
-      "CREATE OR REPLACE TEMP TABLE autocdc_need AS"
-      " SELECT {K}, s, o, d, b{V}, w, src, ri FROM autocdc_stand UNION ALL"
-      " SELECT {K:f}, f.s, f.o, f.d, f.b{V:f}, f.w, f.src, f.ri FROM autocdc_facts f JOIN autocdc_best g ON {J:f,g}"
-      " AND f.d AND f.o = g.dm",
-      error);
+  return autocdc_work_make (
+      work, "new",
+      "WITH up AS (SELECT * FROM {need} WHERE NOT d), n AS (SELECT {K}{newest values} FROM up GROUP BY {K})"
+      " SELECT {K:n}, NULL::{S} AS st, NULL::{S} AS en{V:n}, h.f.s AS hs, h.f.o AS ho, h.f.b AS hb FROM n LEFT JOIN ("
+      "SELECT {K:u}, arg_max(struct_pack(s := u.s, o := u.o, b := u.b), u.o) AS f FROM up u"
+      " JOIN n ON {J:u,n} WHERE {shows} GROUP BY {K:u}) h ON {J:n,h}",
+      NULL, error);
 }

@@ -14,7 +14,7 @@ set_steps (AutoCdcWork *work)
   g_autoptr (GString) steps = g_string_new (NULL);
 
   if (work->sets->len == 1) {
-    autocdc_work_set (work, "steps", "{K}, s, o, d{V} FROM autocdc_facts");
+    autocdc_work_set (work, "steps", "{K}, s, o, d{V} FROM {facts}");
   } else {
     g_string_append (steps, "{K}, any_value(s) AS s, o, bool_or(d) AS d");
     for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
@@ -37,7 +37,7 @@ set_steps (AutoCdcWork *work)
       autocdc_append_authors (work, steps, i, "b");
       g_string_append_printf (steps, ") AS a%u", i);
     }
-    g_string_append (steps, " FROM autocdc_facts GROUP BY {K}, o");
+    g_string_append (steps, " FROM {facts} GROUP BY {K}, o");
     autocdc_work_take (work, "steps", g_steal_pointer (&steps));
   }
   g_autofree char *text = autocdc_work_text (work, g_hash_table_lookup (work->pieces, "steps"));
@@ -92,20 +92,18 @@ set_begins (AutoCdcWork *work)
 static gboolean
 choose_held (AutoCdcWork *work, GError **error)
 {
-  if (work->sets->len == 1)
-    return autocdc_work_run (
-        work,
-        "CREATE OR REPLACE TEMP TABLE autocdc_new AS SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb"
-        " FROM autocdc_values",
-        error);
+  if (work->sets->len == 1) {
+    autocdc_work_define (work, "new", "SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb FROM {values}");
+    return TRUE;
+  }
   autocdc_set_shows (work, "f");
-  return autocdc_work_run (
-      work,
-      "CREATE OR REPLACE TEMP TABLE autocdc_new AS WITH held AS (SELECT {K:n}, n.ho, min(f.b) AS hb"
-      " FROM autocdc_values n JOIN autocdc_facts f ON {J:n,f} AND f.o = n.ho WHERE NOT f.d AND {shows}"
+  return autocdc_work_make (
+      work, "new",
+      "WITH held AS  (SELECT {K:n}, n.ho, min(f.b) AS hb"
+      " FROM {values} n JOIN {facts} f ON {J:n,f} AND f.o = n.ho WHERE NOT f.d AND {shows}"
       " GROUP BY {K:n}, n.ho) SELECT {K:n}, n.st, n.en{V:n}, CASE WHEN h.hb IS NOT NULL THEN n.hs END AS hs,"
-      " n.ho, h.hb FROM autocdc_values n LEFT JOIN held h ON {J:n,h} AND h.ho = n.ho",
-      error);
+      " n.ho, h.hb FROM {values} n LEFT JOIN held h ON {J:n,h} AND h.ho = n.ho",
+      NULL, error);
 }
 
 gboolean
@@ -114,9 +112,9 @@ autocdc_scd2_compute (AutoCdcWork *work, GError **error)
   set_steps (work);
   set_inherited (work);
   set_begins (work);
-  return autocdc_work_run (
-             work,
-             "CREATE OR REPLACE TEMP TABLE autocdc_values AS WITH step AS (SELECT {steps}),"
+  return autocdc_work_make (
+             work, "values",
+             "WITH step AS (SELECT {steps}),"
              " segment AS (SELECT *, sum(d::INTEGER) OVER (PARTITION BY {K} ORDER BY o) AS gap FROM step),"
              " state AS (SELECT {K}, s, o, d{inherited} FROM segment),"
              " run AS (SELECT *, NOT d AND ({begins}) AS first FROM state WINDOW w AS (PARTITION BY {K} ORDER BY o)),"
@@ -124,6 +122,6 @@ autocdc_scd2_compute (AutoCdcWork *work, GError **error)
              " (PARTITION BY {K} ORDER BY o ROWS UNBOUNDED PRECEDING) AS st, lead(s) OVER w AS en,"
              " coalesce(lead(d OR first) OVER w, true) AS last FROM run WINDOW w AS (PARTITION BY {K} ORDER BY o))"
              " SELECT {K}, st, en{V}, s AS hs, o AS ho FROM place WHERE last AND NOT d",
-             error) &&
+             NULL, error) &&
          choose_held (work, error);
 }

@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-/* Stages autocdc_add (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
+/* Stages {add} (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
  * the layout's domain. Files of nothing but expired tombstones leave the list. @n_expired: (out): tombstones removed. */
 gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gint64 n_new, gint64 *n_expired,
                               GError **error);

@@ -164,18 +164,19 @@ set_fact_columns (AutoCdcWork *work)
 }
 
 static gboolean
-fill_file_facts (AutoCdcWork *work, const char *table, AutoCdcStateFile *file, GError **error)
+fill_file_facts (AutoCdcWork *work, AutoCdcStateFile *file, GError **error)
 {
-  g_autofree char *deletes = g_strdup_printf ("SELECT count(*) FROM %s WHERE d", table);
-  g_autofree char *oldest = g_strdup_printf ("SELECT min(w) FROM %s", table);
-  g_autofree char *newest = g_strdup_printf ("SELECT max(w) FROM %s", table);
+  gint64 values[3];
 
-  return autocdc_work_count (work, deletes, &file->n_deletes, error) &&
-         autocdc_work_count (work, oldest, &file->oldest_us, error) &&
-         autocdc_work_count (work, newest, &file->newest_us, error);
+  if (!autocdc_work_numbers (work, "SELECT count(*) FILTER (d), min(w), max(w) FROM {written}", values, 3, error))
+    return FALSE;
+  file->n_deletes = values[0];
+  file->oldest_us = values[1];
+  file->newest_us = values[2];
+  return TRUE;
 }
 
-/* Facts of @merge and of autocdc_add together: one per (key, sequence, set), expired tombstones and, for SCD 1, what newer facts
+/* Facts of @merge and of {add} together: one per (key, sequence, set), expired tombstones and, for SCD 1, what newer facts
  * of the same files make idle left out. */
 static gboolean
 merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_expired, GError **error)
@@ -185,27 +186,24 @@ merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_e
                       ? G_MININT64
                       : work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
   g_autofree char *expired = g_strdup_printf ("d AND w < %" G_GINT64_FORMAT, cutoff);
+  gint64 n_idle;
 
   if (!autocdc_append_state_scan (work, table, merge, scan, error))
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
-  autocdc_work_set (work, "expired", cutoff == G_MININT64 ? "false" : expired);
-  if (!autocdc_work_run (work,
-                         "CREATE OR REPLACE TEMP TABLE autocdc_merge AS {old facts}"
-                         " UNION ALL SELECT {K}, s, o, d, b{V}, w FROM autocdc_add",
-                         error) ||
-      !autocdc_keep_greatest (work, "autocdc_merge", (const char *const[]){ "o", "d", "b", NULL }, ", f.w DESC",
-                              error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_merge WHERE {expired}", n_expired, error) ||
-      !autocdc_work_run (work, "DELETE FROM autocdc_merge WHERE {expired}", error))
+  autocdc_work_set (work, "expired", expired);
+  if (!autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w FROM {add}", NULL,
+                          error) ||
+      !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", NULL }, ", f.w DESC", error) ||
+      (cutoff != G_MININT64 &&
+       !autocdc_work_count (work, "DELETE FROM autocdc_merge WHERE {expired}", n_expired, error)))
     return FALSE;
-  if (work->plan->type != AUTOCDC_SCD1)
-    return TRUE;
-  return autocdc_work_run (
-      work,
-      "DELETE FROM autocdc_merge f WHERE EXISTS (SELECT 1 FROM autocdc_merge q WHERE {J:q,f} AND q.o > f.o"
-      " AND (q.d OR (NOT f.d AND q.b = f.b)))",
-      error);
+  return work->plan->type != AUTOCDC_SCD1 ||
+         autocdc_work_count (
+             work,
+             "DELETE FROM autocdc_merge f WHERE EXISTS (SELECT 1 FROM autocdc_merge q WHERE {J:q,f} AND q.o > f.o"
+             " AND (q.d OR (NOT f.d AND q.b = f.b)))",
+             &n_idle, error);
 }
 
 gboolean
@@ -215,7 +213,7 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
   AutoCdcDomain *domain = work->layout->domain;
   g_autoptr (GPtrArray) merge = NULL;
   g_autofree char *sql = NULL;
-  const char *facts = "autocdc_add";
+  const char *written = "add";
   WriteSideFile side = { 0 };
   AutoCdcStateFile *file;
 
@@ -236,14 +234,14 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
     if (!merge_facts (work, table, merge, &n, error))
       return FALSE;
     *n_expired += n;
-    facts = "autocdc_merge";
+    written = "merge";
     for (guint i = 0; i < merge->len; i++)
       g_ptr_array_remove (domain->files, merge->pdata[i]);
   }
-  autocdc_work_set (work, "facts", facts);
+  autocdc_work_set (work, "written", g_hash_table_lookup (work->pieces, written));
   sql = autocdc_work_text (
       work, "SELECT {K}, s AS seq, d::TINYINT AS kind, b AS \"set\"{fact values}, w AS written, 0::BIGINT AS gen"
-            " FROM {facts} ORDER BY {K}, o");
+            " FROM {written} ORDER BY {K}, o");
   if (!write_batch_side_file (write, "_autocdc", sql, &side, error))
     return FALSE;
   if (side.path) {
@@ -252,7 +250,7 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
     file->n_rows = (gint64) side.n_rows;
     file->size_bytes = (gint64) side.size_bytes;
     g_ptr_array_add (domain->files, file);
-    if (!fill_file_facts (work, facts, file, error)) {
+    if (!fill_file_facts (work, file, error)) {
       write_side_file_clear (&side);
       return FALSE;
     }

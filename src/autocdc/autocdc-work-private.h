@@ -1,19 +1,21 @@
-/* One try of one batch: the temporary tables it goes through, and the text of its queries.
+/* One try of one batch: the relations it goes through, and the text of its queries.
  *
- *   autocdc_events   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
- *   autocdc_batch    reduced to normalised facts: k, s, o, d, v<i> the values of field i
- *   autocdc_keys     the affected keys
- *   {batch}          the part of autocdc_batch that goes the general way
- *   autocdc_rows     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
- *                    hh hash of the values, v
- *   autocdc_state    their facts in state files: k, s, o, d, b set, v, w written
- *   autocdc_facts    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it)
- *   autocdc_new      what the rows must be: k, st, en, v, hs, ho, hb
- *   autocdc_need     the facts to remember, columns of autocdc_facts
- *   autocdc_diff     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of autocdc_new
- *   {diff}, {marks}  autocdc_diff and what autocdc_simple adds to it; the second without values
- *   autocdc_add      facts for a new state file
+ *   {events}   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
+ *   {best}     its keys (SCD 1) or keys and sequences (SCD 2)
+ *   {reduced}  reduced to normalised facts: k, s, o, d, v<i> the values of field i
+ *   {keys}     the keys to look up, some perhaps twice
+ *   {batch}    the part of {reduced} that goes the general way
+ *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
+ *              hh hash of the values, v
+ *   {state}    their facts in state files: k, s, o, d, b set, v, w written
+ *   {facts}    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it)
+ *   {new}      what the rows must be: k, st, en, v, hs, ho, hb
+ *   {need}     the facts to remember, with the columns of {facts}
+ *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of {new}
+ *   {marks}    the same without values
+ *   {add}      facts for a new state file
  *
+ * A relation is a temporary table autocdc_<name>, or, where a copy is not worth making, a SELECT in parentheses.
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
  * values with a leading comma, {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
  * {O:column} its order key, and {name} for a piece that was set by autocdc_work_set().
@@ -33,17 +35,23 @@ typedef struct {
   BaseCancel *cancel;
   const AutoCdcBatch *batch;
   GHashTable *pieces;
+  GHashTable *tables; /* names that autocdc_work_make() was given */
 
   gboolean tracks_rows; /* the target has row ids */
   gboolean has_general; /* the general way ran in this try */
-  gboolean has_simple;  /* autocdc_simple was made in this try */
-  gboolean keeps_old;   /* all old rows with their values are in autocdc_old, not in autocdc_rows */
+  gboolean has_simple;  /* {simple} was made in this try */
+  gboolean has_rows;    /* the target has files: {rows} or {old} is a table */
+  gboolean has_state;   /* there are state files: {state} is a table */
+  gboolean keeps_old;   /* all old rows with their values are in {old}, not in {rows} */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
   GPtrArray *constants; /* of skips */
   DeltaScan *scan;      /* (nullable): that the rows came from */
   GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has */
   GBytes *batch_set;    /* what the batch's upserts author */
   gint64 n_events;
+  gint64 n_keys;           /* of the batch; SCD 2: keys and sequences */
+  gint64 n_add;            /* rows of {add} */
+  gint64 n_simple_deletes; /* that {simple} has for {add} */
 } AutoCdcWork;
 
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
@@ -56,11 +64,17 @@ void autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout);
 void autocdc_work_set (AutoCdcWork *work, const char *piece, const char *text);
 void autocdc_work_take (AutoCdcWork *work, const char *piece, GString *text); /* @text: (transfer full) */
 char *autocdc_work_text (AutoCdcWork *work, const char *pattern);             /* (transfer full) */
-gboolean autocdc_work_run (AutoCdcWork *work, const char *pattern, GError **error);
+/* The relation @name is from now on the rows of a SELECT: a temporary table with them, or the SELECT itself wherever @name is used.
+ * @n_rows: (out) (optional). */
+gboolean autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error);
+void autocdc_work_define (AutoCdcWork *work, const char *name, const char *pattern);
+/* The first row of a SELECT of @n_values integers, NULL as 0. */
+gboolean autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *values, guint n_values, GError **error);
+/* The same of one integer; of INSERT and DELETE: the number of rows. */
 gboolean autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error);
 
-/* Leaves one row of @table per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`). */
-gboolean autocdc_keep_greatest (AutoCdcWork *work, const char *table, const char *const *identity, const char *then,
+/* Leaves one row of the table @name per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`). */
+gboolean autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
                                 GError **error);
 
 /* ---- fields ---- */
@@ -84,38 +98,37 @@ void autocdc_append_value (GString *out, const char *expr, const BaseType *from,
 
 /* ---- the steps ---- */
 
-/* autocdc_events; validates. */
+/* {events}; validates. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
-/* autocdc_batch, autocdc_keys. */
+/* {best}, {reduced}, {keys}, {batch}. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
-/* @table: its columns are those of autocdc_rows; without @payload no v. Sets work->scan. */
-gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *table, gboolean payload,
+/* Makes the table @name with the columns of {rows}; without @payload no v. Sets work->scan. */
+gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload,
                                GError **error);
-/* autocdc_rows from autocdc_old, which has no payload, for the keys of autocdc_keys. */
+/* {rows} from {old}, which has no payload, for {keys}. */
 gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* autocdc_rows without a row. */
-gboolean autocdc_make_no_rows (AutoCdcWork *work, GError **error);
+/* {rows} without a row. */
+void autocdc_define_no_rows (AutoCdcWork *work);
 gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
-/* autocdc_rows, autocdc_state. */
+/* {rows}, {state}. */
 gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* autocdc_facts, work->sets. */
+/* {facts}, work->sets. */
 gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
-/* autocdc_new, autocdc_need: the reference functions. */
+/* {new}, {need}: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
 gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);
 /* SCD 1, the short cut: outcome of the keys that need no payload. */
 gboolean autocdc_simple_applies (const AutoCdcWork *work);
-/* autocdc_simple; @n_complex: (out): keys for the general way, which then has autocdc_keys, autocdc_some (their part of the batch),
- * autocdc_rows and autocdc_state. */
+/* {simple}; @n_complex: (out): keys for the general way, which then has {keys}, {batch}, {rows} and {state} of theirs. */
 gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                                GError **error);
-/* Their part of {diff}, {marks} and autocdc_add. */
+/* Their part of {diff}, {marks} and {add}. */
 gboolean autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error);
 /* The piece `shows`: whether @fact, a table of facts, shows all its values in the row `n`. */
 void autocdc_set_shows (AutoCdcWork *work, const char *fact);
 /* Appends the hash of field values of a table. */
 void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table);
-/* autocdc_diff, autocdc_add. */
+/* {diff}, {marks}, {add}. */
 gboolean autocdc_find_difference (AutoCdcWork *work, GError **error);
 
 /* Appends a SELECT of facts of state files in the shape k, s, o, d, b, v, w; @files must not be empty. */

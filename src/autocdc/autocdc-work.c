@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-static const char *const temp_tables[] = { "events", "batch", "keys", "rows",   "state", "facts",  "new",
-                                           "need",   "diff",  "add",  "best",   "stand", "values", "merge",
-                                           "twice",  "once",  "old",  "simple", "some" };
-
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
 {
@@ -21,6 +17,7 @@ autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationCo
   work->session = context->session;
   work->cancel = cancel;
   work->pieces = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  work->tables = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   work->sets = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   return work;
 }
@@ -29,19 +26,24 @@ void
 autocdc_work_free (AutoCdcWork *work)
 {
   g_autoptr (GString) drop = NULL;
+  GHashTableIter iter;
+  gpointer name;
 
   if (!work)
     return;
   drop = g_string_new (NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (temp_tables); i++)
-    g_string_append_printf (drop, "DROP TABLE IF EXISTS temp.autocdc_%s;", temp_tables[i]);
-  (void) duck_session_execute (work->session, drop->str, NULL, NULL);
+  g_hash_table_iter_init (&iter, work->tables);
+  while (g_hash_table_iter_next (&iter, &name, NULL))
+    g_string_append_printf (drop, "DROP TABLE IF EXISTS temp.autocdc_%s;", (char *) name);
+  if (drop->len > 0)
+    (void) duck_session_execute (work->session, drop->str, NULL, NULL);
   delta_scan_unref (work->scan);
   g_clear_pointer (&work->skips, g_array_unref);
   g_clear_pointer (&work->constants, g_ptr_array_unref);
   autocdc_layout_free (work->layout);
   autocdc_plan_unref (work->plan);
   g_hash_table_unref (work->pieces);
+  g_hash_table_unref (work->tables);
   g_ptr_array_unref (work->sets);
   g_clear_pointer (&work->batch_set, g_bytes_unref);
   g_free (work);
@@ -189,11 +191,44 @@ autocdc_work_text (AutoCdcWork *work, const char *pattern)
 }
 
 gboolean
-autocdc_work_run (AutoCdcWork *work, const char *pattern, GError **error)
+autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error)
+{
+  g_autofree char *select = autocdc_work_text (work, pattern), *table = g_strconcat ("autocdc_", name, NULL);
+  g_autofree char *sql = g_strconcat ("CREATE OR REPLACE TEMP TABLE ", table, " AS ", select, NULL);
+  gint64 n;
+
+  g_hash_table_add (work->tables, g_strdup (name));
+  if (!duck_session_query_int64 (work->session, sql, work->cancel, &n, NULL, error))
+    return FALSE;
+  autocdc_work_set (work, name, table);
+  if (n_rows)
+    *n_rows = n;
+  return TRUE;
+}
+
+void
+autocdc_work_define (AutoCdcWork *work, const char *name, const char *pattern)
+{
+  g_autofree char *select = autocdc_work_text (work, pattern);
+  GString *text = g_string_new ("(");
+
+  g_string_append (text, select);
+  g_string_append_c (text, ')');
+  autocdc_work_take (work, name, text);
+}
+
+gboolean
+autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *values, guint n_values, GError **error)
 {
   g_autofree char *sql = autocdc_work_text (work, pattern);
+  g_autoptr (DuckResult) result = duck_session_query_materialized (work->session, sql, work->cancel, error);
+  const DuckChunk *chunk;
 
-  return base_cancel_check (work->cancel, error) && duck_session_execute (work->session, sql, work->cancel, error);
+  if (!result || !duck_result_next (result, &chunk, error))
+    return FALSE;
+  for (guint i = 0; i < n_values; i++)
+    values[i] = duck_vector_is_null (&chunk->columns[i], 0) ? 0 : duck_vector_int64 (&chunk->columns[i], 0);
+  return TRUE;
 }
 
 gboolean
@@ -205,7 +240,7 @@ autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GErro
 }
 
 gboolean
-autocdc_keep_greatest (AutoCdcWork *work, const char *table, const char *const *identity, const char *then,
+autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
                        GError **error)
 {
   g_autoptr (GString) names = g_string_new (NULL), ours = g_string_new (NULL), equal = g_string_new (NULL);
@@ -216,26 +251,21 @@ autocdc_keep_greatest (AutoCdcWork *work, const char *table, const char *const *
     g_string_append_printf (ours, ", f.%s", identity[i]);
     g_string_append_printf (equal, " AND f.%s = t.%s", identity[i], identity[i]);
   }
-  autocdc_work_set (work, "table", table);
+  autocdc_work_set (work, "table", g_hash_table_lookup (work->pieces, name));
   autocdc_work_set (work, "then", then);
   autocdc_work_take (work, "names", g_steal_pointer (&names));
   autocdc_work_take (work, "our names", g_steal_pointer (&ours));
   autocdc_work_take (work, "equal names", g_steal_pointer (&equal));
-  if (!autocdc_work_run (
-          work,
-          "CREATE OR REPLACE TEMP TABLE autocdc_twice AS SELECT {K}{names} FROM {table} GROUP BY {K}{names}"
-          " HAVING count(*) > 1",
-          error) ||
-      !autocdc_work_count (work, "SELECT count(*) FROM autocdc_twice", &n_twice, error))
+  if (!autocdc_work_make (work, "twice", "SELECT {K}{names} FROM {table} GROUP BY {K}{names} HAVING count(*) > 1",
+                          &n_twice, error))
     return FALSE;
   return n_twice == 0 ||
-         autocdc_work_run (
-             work,
-             "CREATE OR REPLACE TEMP TABLE autocdc_once AS SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
-             " SEMI JOIN autocdc_twice t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then};"
-             "DELETE FROM {table} f USING autocdc_twice t WHERE {J:f,t}{equal names};"
-             "INSERT INTO {table} SELECT * FROM autocdc_once",
-             error);
+         autocdc_work_make (
+             work, name,
+             "SELECT f.* FROM {table} f ANTI JOIN autocdc_twice t ON {J:f,t}{equal names} UNION ALL"
+             " SELECT * FROM (SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
+             " SEMI JOIN autocdc_twice t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then})",
+             NULL, error);
 }
 
 /* ---- sets ---- */
