@@ -74,6 +74,8 @@ write_batch_begin (DeltaTable *table, DeltaSnapshot *snapshot, DuckSession *sess
   batch->directories = g_ptr_array_new_with_free_func (g_free);
   batch->published = g_ptr_array_new_with_free_func (g_free);
   batch->deletions = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) write_deletion_free);
+  batch->moved.removed_sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
+  batch->moved.added_sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
   if (snapshot != NULL)
     set_layout (batch, delta_snapshot_metadata (snapshot));
   return batch;
@@ -119,6 +121,8 @@ write_batch_free (WriteBatch *batch)
   g_ptr_array_unref (batch->published);
   g_hash_table_unref (batch->deletions);
   g_array_unref (batch->hidden);
+  g_array_unref (batch->moved.removed_sizes);
+  g_array_unref (batch->moved.added_sizes);
   delta_transaction_free (batch->transaction);
   write_layout_free (batch->layout);
   g_clear_pointer (&batch->snapshot, delta_snapshot_unref);
@@ -221,7 +225,8 @@ write_batch_is_empty (WriteBatch *batch)
     if (((WriteStagedFile *) g_ptr_array_index (batch->staged, i))->kind != WRITE_FILE_SIDE)
       return FALSE;
   }
-  return !batch->has_metadata && batch->counters.n_rows_deleted == 0 && batch->counters.n_files_removed == 0;
+  return !batch->has_metadata && batch->counters.n_rows_deleted == 0 && batch->counters.n_files_removed == 0 &&
+         batch->moved.removed_sizes->len == 0;
 }
 
 const char *

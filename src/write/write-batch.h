@@ -164,6 +164,29 @@ void write_side_file_clear (WriteSideFile *file);
 gboolean write_batch_side_file (WriteBatch *batch, const char *directory, const char *sql, WriteSideFile *file,
                                 GError **error);
 
+/* What write_batch_move() did so far. */
+typedef struct {
+  guint64 n_rows;            /* live rows, moved */
+  guint64 n_vectors_removed; /* files whose vector was applied */
+  guint64 n_dead_rows;       /* rows that those vectors marked */
+  gint64 bytes_removed, bytes_added;
+  GArray *removed_sizes; /* (element-type gint64): bytes of the files given */
+  GArray *added_sizes;   /* (element-type gint64): bytes of the files made */
+} WriteMoved;
+
+/**
+ * write_batch_move:
+ * @files: (array length=n_files): live files of the batch's snapshot with the same partition values, each given once
+ *
+ * Maintenance: stages the live rows of @files, in their order, as one new file (none when no row lives) and removes @files, with
+ * dataChange false on both sides. Row ids, row commit versions and hidden columns travel; deletion vectors are applied. The
+ * transaction reads these files: another commit that touched one of them is a conflict, an append is none.
+ *
+ * Errors: what reading and writing the files may say. After an error the batch can only be freed.
+ */
+gboolean write_batch_move (WriteBatch *batch, DeltaFile *const *files, guint n_files, GError **error);
+const WriteMoved *write_batch_moved (WriteBatch *batch); /* borrow: as long as the batch */
+
 typedef struct {
   const char *operation; /* Spark's name: "WRITE", "STREAMING UPDATE", "MERGE", … */
   json_t *parameters;    /* (transfer none) (nullable): object of strings */

@@ -218,10 +218,8 @@ glob_of (const char *path)
   return g_string_free (g_steal_pointer (&glob), FALSE);
 }
 
-/* Hidden columns that the files of @deletions may have: those of the options, and those that the table's domains name, whose types
- * are in the files. Returns: (transfer full) (element-type WriteHidden). */
-static GArray *
-hidden_columns (WriteBatch *batch, GPtrArray *deletions, GError **error)
+GArray *
+write_hidden_of_files (WriteBatch *batch, DeltaFile *const *files, guint n_files, GError **error)
 {
   g_autoptr (GArray) hidden = write_hidden_new ();
   for (guint i = 0; i < batch->hidden->len; i++) {
@@ -234,9 +232,8 @@ hidden_columns (WriteBatch *batch, GPtrArray *deletions, GError **error)
     gboolean known = FALSE;
     for (guint i = 0; i < hidden->len && !known; i++)
       known = g_str_equal (g_array_index (hidden, WriteHidden, i).name, *name);
-    for (guint i = 0; i < deletions->len && !known; i++) {
-      WriteDeletion *deletion = g_ptr_array_index (deletions, i);
-      g_autofree char *path = delta_table_file_path (batch->table, deletion->file, error);
+    for (guint i = 0; i < n_files && !known; i++) {
+      g_autofree char *path = delta_table_file_path (batch->table, files[i], error);
       if (path == NULL)
         return NULL;
       g_autoptr (GString) sql = g_string_new ("SELECT * FROM read_parquet(");
@@ -262,11 +259,8 @@ hidden_columns (WriteBatch *batch, GPtrArray *deletions, GError **error)
   return g_steal_pointer (&hidden);
 }
 
-/* The living rows of the touched files, with everything that must travel with them.
- *
- * Columns that the new schema has and the old one lacks are NULL: the scan reads them under the new metadata. */
-static DeltaScan *
-scan_survivors (WriteBatch *batch, GPtrArray *deletions, GArray *hidden, GError **error)
+DeltaScan *
+write_scan_copies (WriteBatch *batch, const DeltaScanInput *inputs, guint n_inputs, GArray *hidden, GError **error)
 {
   BaseType *schema = write_batch_schema (batch);
   guint n_columns = base_type_n_fields (schema);
@@ -282,11 +276,6 @@ scan_survivors (WriteBatch *batch, GPtrArray *deletions, GArray *hidden, GError 
     g_ptr_array_add (names, g_strdup_printf ("h%u", i));
     extra[i] = (DeltaScanHidden){ column->name, column->type, g_ptr_array_index (names, names->len - 1) };
   }
-  g_autofree DeltaScanInput *inputs = g_new0 (DeltaScanInput, deletions->len);
-  for (guint i = 0; i < deletions->len; i++) {
-    WriteDeletion *deletion = g_ptr_array_index (deletions, i);
-    inputs[i] = (DeltaScanInput){ .file = deletion->file, .rows = DELTA_SCAN_EXCEPT, .vector = deletion->dead };
-  }
   gboolean tracks = write_batch_tracks_rows (batch);
   DeltaScanRequest request = {
     .columns = columns,
@@ -296,11 +285,17 @@ scan_survivors (WriteBatch *batch, GPtrArray *deletions, GArray *hidden, GError 
     .row_id_name = tracks ? "row_id" : NULL,
     .row_commit_version_name = tracks ? "row_commit_version" : NULL,
     .inputs = inputs,
-    .n_inputs = deletions->len,
+    .n_inputs = n_inputs,
     .explicit_inputs = TRUE,
     .metadata = write_layout_metadata (batch->layout),
   };
   return delta_scan_new (batch->snapshot, &request, batch->cancel, error);
+}
+
+WriteRowsFlags
+write_copy_flags (WriteBatch *batch)
+{
+  return WRITE_ROWS_CHECKED | (write_batch_tracks_rows (batch) ? WRITE_ROWS_ROW_ID | WRITE_ROWS_ROW_COMMIT_VERSION : 0);
 }
 
 static gboolean
@@ -311,17 +306,23 @@ apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
   if (write_batch_feed_is_on (batch) && batch->counters.n_change_rows == 0)
     return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
                            "Files of a table with a change feed would be rewritten, but the changes were not given.");
-  g_autoptr (GArray) hidden = hidden_columns (batch, deletions, error);
+  g_autoptr (GPtrArray) files = g_ptr_array_new ();
+  g_autofree DeltaScanInput *inputs = g_new0 (DeltaScanInput, deletions->len);
+  for (guint i = 0; i < deletions->len; i++) {
+    WriteDeletion *deletion = g_ptr_array_index (deletions, i);
+    g_ptr_array_add (files, deletion->file);
+    inputs[i] = (DeltaScanInput){ .file = deletion->file, .rows = DELTA_SCAN_EXCEPT, .vector = deletion->dead };
+  }
+  g_autoptr (GArray) hidden = write_hidden_of_files (batch, (DeltaFile *const *) files->pdata, files->len, error);
   if (hidden == NULL)
     return FALSE;
-  g_autoptr (DeltaScan) scan = scan_survivors (batch, deletions, hidden, error);
+  g_autoptr (DeltaScan) scan = write_scan_copies (batch, inputs, deletions->len, hidden, error);
   GArray *own = batch->hidden;
   batch->hidden = hidden;
   WriteStage stage = {
     .kind = WRITE_FILE_DATA,
     .select = scan != NULL ? delta_scan_sql (scan) : NULL,
-    .flags =
-        WRITE_ROWS_CHECKED | (write_batch_tracks_rows (batch) ? WRITE_ROWS_ROW_ID | WRITE_ROWS_ROW_COMMIT_VERSION : 0),
+    .flags = write_copy_flags (batch),
   };
   guint64 n_copied = 0;
   gboolean ok = scan != NULL && write_stage_run (batch, &stage, &n_copied, error);

@@ -1,5 +1,5 @@
 /* The inside of a batch, shared by the files of this room: write-batch.c (life, commit), write-stage.c (files),
- * write-delete.c (vectors and rewrites), write-constraint.c (checks). */
+ * write-delete.c (vectors and rewrites), write-move.c (maintenance), write-constraint.c (checks). */
 #pragma once
 
 #include "write-batch.h"
@@ -57,6 +57,7 @@ struct WriteBatch {
   gboolean has_metadata;
   gboolean is_spent; /* committed, or not known not to be */
   WriteCounters counters;
+  WriteMoved moved;
 };
 
 const char *write_batch_codec (WriteBatch *batch);
@@ -66,6 +67,8 @@ typedef struct {
   WriteFileKind kind;
   const char *select; /* columns c…, h…, row_id, row_commit_version, _change_type as the flags say */
   WriteRowsFlags flags;
+  DeltaFile *
+      moved_like; /* (nullable): the rows only move: one file with the partition values of this one, dataChange false */
 } WriteStage;
 /* Runs the text into Parquet files and adds them to batch->staged. @n_rows: (out) (optional). */
 gboolean write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error);
@@ -73,6 +76,16 @@ gboolean write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n
 /* write-delete.c: turns batch->deletions into actions (and staged files of copies). */
 gboolean write_deletions_apply (WriteBatch *batch, GError **error);
 void write_deletion_free (WriteDeletion *deletion);
+
+/* Hidden columns that @files may have: those of the options, and those that the table's domains name, whose types are in the
+ * files. Returns: (transfer full) (element-type WriteHidden). */
+GArray *write_hidden_of_files (WriteBatch *batch, DeltaFile *const *files, guint n_files, GError **error);
+/* A scan of @inputs with everything that must travel with a row that is copied: c…, h…, row_id, row_commit_version; columns that
+ * the new schema has and a file lacks are NULL. */
+DeltaScan *write_scan_copies (WriteBatch *batch, const DeltaScanInput *inputs, guint n_inputs, GArray *hidden,
+                              GError **error);
+/* Flags of a stage that copies. */
+WriteRowsFlags write_copy_flags (WriteBatch *batch);
 
 /* write-constraint.c: the text with every row checked. Returns: (transfer full): NULL on error.
  * The hold must live until the text has run. */

@@ -79,7 +79,7 @@ stage_text (WriteBatch *batch, const WriteStage *stage, char **partition_by)
   gsize before = sql->len;
   append_extras (batch, stage, any, sql);
   any = any || sql->len > before;
-  for (guint i = 0; i < write_layout_n_partitions (batch->layout); i++) {
+  for (guint i = 0; partition_by[i] != NULL; i++) {
     const WriteColumn *column = write_layout_partition (batch->layout, i);
     g_autofree char *name = g_strdup_printf ("c%u", column->index);
     g_autofree char *value = write_partition_expression (name, column->field->type);
@@ -113,8 +113,14 @@ take_file (WriteBatch *batch, const WriteStage *stage, const DuckCopyFile *copie
   guint n_values = write_layout_n_partitions (batch->layout);
   g_autofree DeltaPartitionValue *values = g_new0 (DeltaPartitionValue, MAX (n_values, 1));
   for (guint i = 0; i < n_values; i++) {
-    const char *text = copied->partition_values[i];
+    const char *text = stage->moved_like == NULL ? copied->partition_values[i] : NULL;
     values[i].column = write_layout_partition (batch->layout, i)->physical;
+    if (stage->moved_like != NULL) {
+      (void) delta_file_find_partition_value (stage->moved_like, values[i].column,
+                                              &values[i]); /* a missing one is NULL */
+      values[i].column = write_layout_partition (batch->layout, i)->physical;
+      continue;
+    }
     values[i].text = text;
     values[i].text_bytes = text != NULL ? strlen (text) : 0;
   }
@@ -142,8 +148,14 @@ take_file (WriteBatch *batch, const WriteStage *stage, const DuckCopyFile *copie
     DeltaProtocol *protocol = delta_transaction_protocol (batch->transaction);
     stats = write_statistics_text (batch->layout, copied, delta_protocol_has (protocol, "deletionVectors"));
     info.stats = stats;
-    batch->counters.n_files_added++;
-    batch->counters.bytes_added += (guint64) copied->file_bytes;
+    if (stage->moved_like != NULL) {
+      info.data_change = FALSE;
+      batch->moved.bytes_added += copied->file_bytes;
+      g_array_append_val (batch->moved.added_sizes, copied->file_bytes);
+    } else {
+      batch->counters.n_files_added++;
+      batch->counters.bytes_added += (guint64) copied->file_bytes;
+    }
   }
   staged->file = delta_file_new (&info);
 }
@@ -166,7 +178,7 @@ scratch_directory (WriteBatch *batch, GError **error)
 gboolean
 write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error)
 {
-  guint n_partitions = write_layout_n_partitions (batch->layout);
+  guint n_partitions = stage->moved_like == NULL ? write_layout_n_partitions (batch->layout) : 0;
   g_auto (GStrv) partition_by = g_new0 (char *, n_partitions + 1);
   for (guint i = 0; i < n_partitions; i++)
     partition_by[i] = partition_alias (batch, i);
@@ -178,7 +190,9 @@ write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GE
     .field_ids = field_ids,
     .partition_by = n_partitions > 0 ? (const char *const *) partition_by : NULL,
   };
-  if (n_partitions == 0)
+  if (stage->moved_like != NULL)
+    options.row_groups_per_file = G_MAXINT32; /* one file: the caller chose how much goes into it */
+  else if (n_partitions == 0)
     options.row_groups_per_file = (gint64) MAX ((batch->n_rows_per_file + ROW_GROUP_ROWS / 2) / ROW_GROUP_ROWS, 1);
 
   const char *directory = scratch_directory (batch, error);
