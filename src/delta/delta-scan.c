@@ -740,24 +740,45 @@ append_values (Branch *branch, FileValues *values, GString *out)
   g_string_append_printf (out, "v.v%d", values->index);
 }
 
+/* What @file says of a partition column. */
+static gboolean
+partition_value (DeltaFile *file, const BaseField *field, DeltaMapping mapping, DeltaValue *value, GError **error)
+{
+  DeltaPartitionValue written;
+
+  (void) delta_file_find_partition_value (file, delta_field_physical_name (field, mapping),
+                                          &written); /* a missing one reads as NULL */
+  if (delta_value_parse (field->type, written.text, written.text_bytes, value))
+    return TRUE;
+  g_autofree char *type_text = base_type_text (field->type);
+  base_error_set (error, SLUICE_ERROR_DELTA_INVALID_PARTITION_VALUE,
+                  "the value `%.200s` of the partition column `%s` is no %s", written.text, field->name, type_text);
+  base_error_add_param (error, "path", delta_file_path (file));
+  return FALSE;
+}
+
+gboolean
+delta_file_append_partition_literal (DeltaMetadata *metadata, DeltaFile *file, guint column, GString *sql,
+                                     GError **error)
+{
+  const BaseField *field = base_type_field (delta_metadata_schema (metadata), column);
+  DeltaValue value;
+
+  if (!partition_value (file, field, delta_metadata_mapping (metadata), &value, error))
+    return FALSE;
+  append_literal (sql, field->type, &value);
+  return TRUE;
+}
+
 static gboolean
 append_partition_values (Branch *branch, const BaseField *field, GString *out, GError **error)
 {
   FileValues *values = branch_values (branch, field->type);
-  const char *physical = delta_field_physical_name (field, branch->builder->mapping);
 
   for (guint i = 0; i < branch->n_items; i++) {
-    DeltaPartitionValue written;
     DeltaValue value;
-    (void) delta_file_find_partition_value (branch->items[i]->file, physical,
-                                            &written); /* a missing one reads as NULL */
-    if (!delta_value_parse (field->type, written.text, written.text_bytes, &value)) {
-      g_autofree char *type_text = base_type_text (field->type);
-      base_error_set (error, SLUICE_ERROR_DELTA_INVALID_PARTITION_VALUE,
-                      "the value `%.200s` of the partition column `%s` is no %s", written.text, field->name, type_text);
-      base_error_add_param (error, "path", delta_file_path (branch->items[i]->file));
+    if (!partition_value (branch->items[i]->file, field, branch->builder->mapping, &value, error))
       return FALSE;
-    }
     g_array_append_val (values->values, value);
   }
   append_values (branch, values, out);

@@ -133,6 +133,11 @@ guint delta_scan_n_files_total (DeltaScan *scan);                /* before skipp
 gint64 delta_scan_bytes (DeltaScan *scan);                       /* of the files read */
 DeltaFile *delta_scan_file (DeltaScan *scan, gint64 file_index); /* borrow; NULL when out of range */
 
+/* Appends what @file says of the partition column @column (index into the schema) as a literal in the physical form of its type.
+ * Errors: DELTA_INVALID_PARTITION_VALUE. */
+gboolean delta_file_append_partition_literal (DeltaMetadata *metadata, DeltaFile *file, guint column, GString *sql,
+                                              GError **error);
+
 /* `SELECT NULL::T AS name, … WHERE false` over all outputs of a request, for sources without files. (transfer full) */
 char *delta_scan_empty_sql (DeltaMetadata *metadata, const DeltaScanRequest *request);
 

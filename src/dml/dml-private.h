@@ -20,6 +20,9 @@ gboolean dml_describe_history (const DmlContext *context, const SqlStatement *st
 gboolean dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
                               GError **error);
 
+gboolean dml_optimize (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_reorg (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+
 /* `UPDATE is not supported.` at the statement's position, with a hint. Returns: FALSE always. */
 gboolean dml_unsupported (const SqlPosition *position, GError **error, const char *what, const char *hint);
 

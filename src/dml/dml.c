@@ -169,10 +169,8 @@ static const struct {
   { SQL_STATEMENT_TRUNCATE, "TRUNCATE TABLE", "Use INSERT OVERWRITE t SELECT * FROM t WHERE false." },
   { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
   { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
-  { SQL_STATEMENT_OPTIMIZE, "OPTIMIZE", NULL },
   { SQL_STATEMENT_VACUUM, "VACUUM", NULL },
   { SQL_STATEMENT_RESTORE, "RESTORE", "Use INSERT OVERWRITE t SELECT * FROM t VERSION AS OF n." },
-  { SQL_STATEMENT_REORG, "REORG TABLE", NULL },
   { SQL_STATEMENT_ANALYZE, "ANALYZE TABLE", "Statistics are written with every file." },
   { SQL_STATEMENT_CONVERT, "CONVERT TO DELTA", "Use CREATE TABLE … AS SELECT * FROM parquet.`/dir`." },
   { SQL_STATEMENT_REFRESH, "REFRESH", "Run the pipeline that owns the table." },
@@ -186,6 +184,8 @@ dml_handles (const SqlStatement *statement)
   switch (statement->kind) {
   case SQL_STATEMENT_CREATE_TABLE:
   case SQL_STATEMENT_INSERT:
+  case SQL_STATEMENT_OPTIMIZE:
+  case SQL_STATEMENT_REORG:
     return TRUE;
   case SQL_STATEMENT_DROP:
     return statement->u.drop.object == SQL_OBJECT_TABLE || statement->u.drop.object == SQL_OBJECT_STREAMING_TABLE ||
@@ -221,6 +221,12 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
   case SQL_STATEMENT_DESCRIBE:
     ok = statement->u.describe.kind == SQL_DESCRIBE_HISTORY ? dml_describe_history (context, statement, &answer, error)
                                                             : dml_describe_detail (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_OPTIMIZE:
+    ok = dml_optimize (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_REORG:
+    ok = dml_reorg (context, statement, &answer, error);
     break;
   default:
     for (guint i = 0; i < G_N_ELEMENTS (unsupported_statements); i++) {

@@ -54,6 +54,9 @@ typedef struct {
 gboolean write_compact (DeltaTable *table, DuckSession *session, const BaseClock *clock, BaseCancel *cancel,
                         WriteCompacted *compacted, GError **error);
 
+/* The columns of one data file as DuckDB reads them. Returns: (transfer full) (element-type DuckColumn). */
+GPtrArray *write_file_columns (DeltaTable *table, DeltaFile *file, DuckSession *session, GError **error);
+
 /* The metrics of an OPTIMIZE commit: numRemovedFiles, numAddedBytes, p50FileSize …. Returns: (transfer full): object of integers. */
 json_t *write_moved_metrics (const WriteMoved *moved);
 /* The parameters: @predicate: (nullable): JSON text of a list. Returns: (transfer full): object of texts. */

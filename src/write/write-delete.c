@@ -11,6 +11,7 @@
 #include "base-text.h"
 #include "delta-vector.h"
 #include "duck-result.h"
+#include "write-compact.h"
 #include "write-private.h"
 
 /* Encoded size up to which a vector stands in the log: fewer files and fsyncs against longer commits and checkpoints. */
@@ -218,6 +219,19 @@ glob_of (const char *path)
   return g_string_free (g_steal_pointer (&glob), FALSE);
 }
 
+GPtrArray *
+write_file_columns (DeltaTable *table, DeltaFile *file, DuckSession *session, GError **error)
+{
+  g_autofree char *path = delta_table_file_path (table, file, error);
+  if (path == NULL)
+    return NULL;
+  g_autoptr (GString) sql = g_string_new ("SELECT * FROM read_parquet(");
+  g_autofree char *glob = glob_of (path);
+  base_text_append_sql_literal (sql, glob);
+  g_string_append (sql, ", hive_partitioning=false)");
+  return duck_session_describe (session, sql->str, error);
+}
+
 GArray *
 write_hidden_of_files (WriteBatch *batch, DeltaFile *const *files, guint n_files, GError **error)
 {
@@ -233,14 +247,7 @@ write_hidden_of_files (WriteBatch *batch, DeltaFile *const *files, guint n_files
     for (guint i = 0; i < hidden->len && !known; i++)
       known = g_str_equal (g_array_index (hidden, WriteHidden, i).name, *name);
     for (guint i = 0; i < n_files && !known; i++) {
-      g_autofree char *path = delta_table_file_path (batch->table, files[i], error);
-      if (path == NULL)
-        return NULL;
-      g_autoptr (GString) sql = g_string_new ("SELECT * FROM read_parquet(");
-      g_autofree char *glob = glob_of (path);
-      base_text_append_sql_literal (sql, glob);
-      g_string_append (sql, ", hive_partitioning=false)");
-      g_autoptr (GPtrArray) columns = duck_session_describe (batch->session, sql->str, error);
+      g_autoptr (GPtrArray) columns = write_file_columns (batch->table, files[i], batch->session, error);
       if (columns == NULL)
         return NULL;
       for (guint k = 0; k < columns->len && !known; k++) {
