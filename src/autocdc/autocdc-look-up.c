@@ -130,7 +130,9 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
   for (guint i = 0; i < work->layout->domain->keys->len; i++)
     g_string_append_printf (out, ", t.p%d AS k%u",
                             base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
-  if (work->plan->type == AUTOCDC_SCD2)
+  if (!payload)
+    ; /* st and en come with it */
+  else if (work->plan->type == AUTOCDC_SCD2)
     g_string_append_printf (out, ", t.p%d AS st, t.p%d AS en", base_type_field_index (present, AUTOCDC_START_AT, TRUE),
                             base_type_field_index (present, AUTOCDC_END_AT, TRUE));
   else
@@ -175,21 +177,22 @@ set_row_id_bases (AutoCdcWork *work)
 }
 
 /* A scan whose columns are p<i> by their place in the schema, fi, rn, rid (where a file holds it), hs, hb, hh. @inputs: (nullable): files instead of those
- * that may hold the batch's keys. */
+ * that may hold the batch's keys, each with one value, which becomes the column place. */
 static DeltaScan *
 new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
   const AutoCdcDomain *domain = work->layout->domain;
-  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY), hash_type = base_type_simple (BASE_TYPE_LONG);
+  g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY), long_type = base_type_simple (BASE_TYPE_LONG);
   g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   DeltaScanHidden hidden[] = {
     { domain->hidden_sequence, work->plan->sequence_type, "hs" },
     { domain->hidden_set, set_type, "hb" },
-    { domain->hidden_hash, hash_type, "hh" },
-    { delta_metadata_row_id_column (delta_snapshot_metadata (snapshot)), hash_type, "rid" },
+    { domain->hidden_hash, long_type, "hh" },
+    { delta_metadata_row_id_column (delta_snapshot_metadata (snapshot)), long_type, "rid" },
   };
+  DeltaScanValue place = { long_type, "place" };
   DeltaScanRequest request = { .hidden = hidden,
                                .n_hidden = G_N_ELEMENTS (hidden) - (work->tracks_rows ? 0 : 1),
                                .file_index_name = "fi",
@@ -205,6 +208,8 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
   request.columns = (DeltaScanColumn *) (gpointer) columns->data;
   request.n_columns = columns->len;
   if (inputs) {
+    request.values = &place;
+    request.n_values = 1;
     request.inputs = (DeltaScanInput *) (gpointer) inputs->data;
     request.n_inputs = inputs->len;
     request.explicit_inputs = TRUE;
@@ -242,15 +247,22 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
                             NULL, error);
 }
 
-/* The files that hold rows of {old} with keys of {keys}; @indices: (out): path of such a file → its index in {old}. */
+static void
+input_clear (DeltaScanInput *input)
+{
+  g_strfreev ((char **) input->values);
+}
+
+/* The files that hold rows of {old} with keys of {keys}, each with its index in {old} as its value. */
 static GArray *
-files_of_keys (AutoCdcWork *work, GHashTable *indices, GError **error)
+files_of_keys (AutoCdcWork *work, GError **error)
 {
   g_autofree char *sql = autocdc_work_text (work, "SELECT DISTINCT r.fi FROM {old} r SEMI JOIN {keys} q ON {J:r,q}");
   g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
   g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
   const DuckChunk *chunk;
 
+  g_array_set_clear_func (inputs, (GDestroyNotify) input_clear);
   if (!result)
     return NULL;
   while (TRUE) {
@@ -260,25 +272,15 @@ files_of_keys (AutoCdcWork *work, GHashTable *indices, GError **error)
       return g_steal_pointer (&inputs);
     for (guint i = 0; i < chunk->n_rows; i++) {
       gint64 index = duck_vector_int64 (&chunk->columns[0], i);
-      DeltaScanInput input = { .file = delta_scan_file (work->scan, index), .rows = DELTA_SCAN_LIVE };
+      char **values = g_new0 (char *, 2);
+      DeltaScanInput input = { .file = delta_scan_file (work->scan, index),
+                               .rows = DELTA_SCAN_LIVE,
+                               .values = (const char *const *) values };
 
-      g_hash_table_insert (indices, g_strdup (delta_file_path (input.file)), GINT_TO_POINTER ((gint) index));
+      values[0] = g_strdup_printf ("%" G_GINT64_FORMAT, index);
       g_array_append_val (inputs, input);
     }
   }
-}
-
-/* `(index in {old}, index in @scan), …`: a scan numbers its files as it likes, not as they were asked for. */
-static GString *
-map_indices (DeltaScan *scan, GHashTable *indices)
-{
-  GString *map = g_string_new (NULL);
-
-  for (guint i = 0; i < delta_scan_n_files (scan); i++)
-    g_string_append_printf (
-        map, "%s(%d, %u)", i ? ", " : "",
-        GPOINTER_TO_INT (g_hash_table_lookup (indices, delta_file_path (delta_scan_file (scan, i)))), i);
-  return map;
 }
 
 gboolean
@@ -286,8 +288,7 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
   g_autoptr (GString) payload = g_string_new (NULL);
-  g_autoptr (GHashTable) indices = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autoptr (GArray) inputs = files_of_keys (work, indices, error);
+  g_autoptr (GArray) inputs = files_of_keys (work, error);
   g_autoptr (DeltaScan) scan = NULL;
 
   if (!inputs)
@@ -302,12 +303,10 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
   set_scan_keys (work, present, "r");
   autocdc_work_set (work, "scan", delta_scan_sql (scan));
   autocdc_work_take (work, "payload", g_steal_pointer (&payload));
-  autocdc_work_take (work, "map", map_indices (scan, indices));
   return autocdc_work_make (work, "rows",
-                            "SELECT r.* EXCLUDE (place){payload} FROM ({scan}) t JOIN ("
-                            "SELECT o.*, m.place FROM {old} o SEMI JOIN {keys} q ON {J:o,q}"
-                            " JOIN (VALUES {map}) m(fi, place) ON o.fi = m.fi) r"
-                            " ON {scan keys} AND t.fi = r.place AND t.rn = r.rn",
+                            "SELECT r.*, NULL::{S} AS st, NULL::{S} AS en{payload} FROM ({scan}) t JOIN"
+                            " (SELECT o.* FROM {old} o SEMI JOIN {keys} q ON {J:o,q}) r"
+                            " ON {scan keys} AND t.place = r.fi AND t.rn = r.rn",
                             NULL, error);
 }
 

@@ -8,8 +8,8 @@
  *   - whose new values have the hash of the old ones: perhaps nothing changed.
  *
  *   {old}      what {rows} has, of all keys of the batch, without values unless they are to be written
- *   {simple}   k, dm, um newest delete and, unless it is under a delete, newest upsert of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before,
- *                    adds_delete whether dm goes to the state, complex whether the key is set aside
+ *   {simple}   k, dm newest delete of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before, adds_delete whether dm goes
+ *              to the state, complex whether the key is set aside
  */
 #include "autocdc-work-private.h"
 #include "duck-engine.h"
@@ -60,8 +60,8 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       "r.ix IS NOT NULL"
       " AS is_odd, g.hh = r.hh AS same_hash FROM {newest} g LEFT JOIN {one old} r ON {J:g,r}"
       " LEFT JOIN known k ON {J:g,k})"
-      " SELECT *, has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND same_hash, false) AS "
-      "complex,"
+      " SELECT {K}, dm, rr, fi, rn, rid, newest, adds_delete,"
+      " has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND same_hash, false) AS complex,"
       " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
       " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND floor > ho THEN 2 ELSE 0 END AS act FROM "
       "met",
