@@ -83,10 +83,6 @@ gboolean catalog_table_changes_bind (CatalogSession *session, const RelationTabl
                                      RelationTableAnswer *answer, gpointer data, GError **error);
 gboolean catalog_table_changes_by_path_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
                                              RelationTableAnswer *answer, gpointer data, GError **error);
-/* What a scan may skip by, as delta says it. @predicates, @constants: room for one per skip; the first borrow the second.
- * Returns: how many were understood; the others only skip nothing. */
-guint catalog_delta_predicates (const RelationScan *scan, guint n_columns, DeltaPredicate *predicates,
-                                DeltaConstant *constants);
 /* A query on parquet.`path`, json.`path`, csv.`path`. */
 gboolean catalog_file_path_bind (CatalogSession *session, const char *provider, const char *path,
                                  const RelationTableRequest *request, RelationTableAnswer *answer, GError **error);

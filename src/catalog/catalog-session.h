@@ -6,6 +6,7 @@
 
 #include "base-cancel.h"
 #include "catalog.h"
+#include "delta-scan.h"
 #include "relation-resolver.h"
 
 #include <glib.h>
@@ -103,6 +104,10 @@ gboolean catalog_batch_version (const RelationTableRequest *request, gint64 *ver
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);
+/* What a scan may skip by, as delta says it. @predicates, @constants: room for one per skip; the first borrow the second.
+ * Returns: how many were understood; the others only skip nothing. */
+guint catalog_delta_predicates (const RelationScan *scan, guint n_columns, DeltaPredicate *predicates,
+                                DeltaConstant *constants);
 
 /**
  * catalog_table_changes_stream:

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
 gboolean dml_create_table (const DmlContext *context, const SqlStatement *statement, GError **error);
 gboolean dml_drop_table (const DmlContext *context, const SqlStatement *statement, GError **error);
 gboolean dml_insert (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_delete (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_truncate (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_describe_history (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
                                GError **error);
 gboolean dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
@@ -46,6 +48,8 @@ WriteOptions dml_write_options (const DmlContext *context);
 char *dml_json_list (const char *const *texts);
 char *dml_json_object (GHashTable *texts);
 
+/* The answer of a statement that answers nothing. */
+void dml_result_empty (DmlResult *result);
 /* num_affected_rows and num_inserted_rows. */
 void dml_result_inserted (DmlResult *result, guint64 n_rows);
 

@@ -14,8 +14,8 @@ dml_result_clear (DmlResult *result)
   g_clear_pointer (&result->sql, g_free);
 }
 
-static void
-result_empty (DmlResult *result)
+void
+dml_result_empty (DmlResult *result)
 {
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
   result->schema = base_struct_builder_end (g_steal_pointer (&builder));
@@ -164,9 +164,7 @@ static const struct {
   const char *hint;
 } unsupported_statements[] = {
   { SQL_STATEMENT_UPDATE, "UPDATE", "Keep the table by an AUTO CDC flow, or rewrite it with INSERT OVERWRITE." },
-  { SQL_STATEMENT_DELETE, "DELETE", "Keep the table by an AUTO CDC flow, or rewrite it with INSERT OVERWRITE." },
   { SQL_STATEMENT_MERGE, "MERGE", "Keep the table by an AUTO CDC flow of a pipeline." },
-  { SQL_STATEMENT_TRUNCATE, "TRUNCATE TABLE", "Use INSERT OVERWRITE t SELECT * FROM t WHERE false." },
   { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
   { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
   { SQL_STATEMENT_VACUUM, "VACUUM", NULL },
@@ -186,6 +184,8 @@ dml_handles (const SqlStatement *statement)
   case SQL_STATEMENT_INSERT:
   case SQL_STATEMENT_OPTIMIZE:
   case SQL_STATEMENT_REORG:
+  case SQL_STATEMENT_DELETE:
+  case SQL_STATEMENT_TRUNCATE:
     return TRUE;
   case SQL_STATEMENT_DROP:
     return statement->u.drop.object == SQL_OBJECT_TABLE || statement->u.drop.object == SQL_OBJECT_STREAMING_TABLE ||
@@ -207,7 +207,7 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
 {
   g_auto (DmlResult) answer = { 0 };
   gboolean ok = FALSE;
-  result_empty (&answer);
+  dml_result_empty (&answer);
   switch (statement->kind) {
   case SQL_STATEMENT_CREATE_TABLE:
     ok = dml_create_table (context, statement, error);
@@ -217,6 +217,12 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
     break;
   case SQL_STATEMENT_INSERT:
     ok = dml_insert (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_DELETE:
+    ok = dml_delete (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_TRUNCATE:
+    ok = dml_truncate (context, statement, &answer, error);
     break;
   case SQL_STATEMENT_DESCRIBE:
     ok = statement->u.describe.kind == SQL_DESCRIBE_HISTORY ? dml_describe_history (context, statement, &answer, error)

@@ -76,6 +76,7 @@ write_batch_begin (DeltaTable *table, DeltaSnapshot *snapshot, DuckSession *sess
   batch->deletions = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) write_deletion_free);
   batch->moved.removed_sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
   batch->moved.added_sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
+  batch->removed = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
   if (snapshot != NULL)
     set_layout (batch, delta_snapshot_metadata (snapshot));
   return batch;
@@ -120,6 +121,7 @@ write_batch_free (WriteBatch *batch)
   g_ptr_array_unref (batch->directories);
   g_ptr_array_unref (batch->published);
   g_hash_table_unref (batch->deletions);
+  g_ptr_array_unref (batch->removed);
   g_array_unref (batch->hidden);
   g_array_unref (batch->moved.removed_sizes);
   g_array_unref (batch->moved.added_sizes);
@@ -339,12 +341,12 @@ add_actions (WriteBatch *batch, GError **error)
   return TRUE;
 }
 
+/* The metrics of operations that do not name theirs. */
 static void
-set_commit_info (WriteBatch *batch, const WriteCommit *commit)
+set_usual_metrics (WriteBatch *batch, const WriteCommit *commit)
 {
   DeltaTransaction *transaction = batch->transaction;
   const WriteCounters *counters = &batch->counters;
-  delta_transaction_set_operation (transaction, commit->operation);
   if (counters->n_rows_added > 0 || g_str_equal (commit->operation, "WRITE")) {
     delta_transaction_set_metric (transaction, "numFiles", (gint64) counters->n_files_added);
     delta_transaction_set_metric (transaction, "numOutputRows",
@@ -365,6 +367,18 @@ set_commit_info (WriteBatch *batch, const WriteCommit *commit)
     delta_transaction_set_metric (transaction, "numAddedChangeFiles", (gint64) counters->n_change_files);
     delta_transaction_set_metric (transaction, "changeFileBytes", (gint64) counters->bytes_changes);
   }
+}
+
+static void
+set_commit_info (WriteBatch *batch, const WriteCommit *commit)
+{
+  DeltaTransaction *transaction = batch->transaction;
+  delta_transaction_set_operation (transaction, commit->operation);
+  if (commit->counted == NULL)
+    set_usual_metrics (batch, commit);
+  for (const WriteMetric *metric = commit->counted; metric != NULL && metric->name != NULL; metric++)
+    delta_transaction_set_metric (transaction, metric->name,
+                                  (gint64) G_STRUCT_MEMBER (guint64, &batch->counters, metric->counter));
   const char *key;
   json_t *value;
   json_object_foreach (commit->parameters, key, value)

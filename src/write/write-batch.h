@@ -138,6 +138,28 @@ gboolean write_batch_delete (WriteBatch *batch, DeltaScan *scan, const char *sql
 gboolean write_batch_remove_all (WriteBatch *batch, gint64 *n_rows, GError **error);
 
 /**
+ * write_batch_remove_files:
+ * @files: (transfer none): live files of the snapshot, each once and none touched by write_batch_delete()
+ * @n_rows: (out) (optional): live rows removed, -1 where a file has no count
+ *
+ * Removes whole files: partitions that are deleted or overwritten. Same error as write_batch_delete.
+ */
+gboolean write_batch_remove_files (WriteBatch *batch, DeltaFile *const *files, guint n_files, gint64 *n_rows,
+                                   GError **error);
+
+/* Whether the commit will rewrite a file to be rid of the rows deleted so far (no vectors, or a file that does not say how many
+ * rows it has): then a feed cannot be derived, and all changes must be told. */
+gboolean write_batch_copies_rows (WriteBatch *batch);
+
+/**
+ * write_batch_changes_of_deleted:
+ * @change_type: "delete" or "update_preimage"
+ *
+ * write_batch_changes() of all rows that were deleted or removed so far, each once, read from their files.
+ */
+gboolean write_batch_changes_of_deleted (WriteBatch *batch, const char *change_type, guint64 *n_rows, GError **error);
+
+/**
  * write_batch_changes:
  * @sql: (transfer none): a SELECT of c0, c1, … and _change_type (insert, update_preimage, update_postimage, delete)
  *
@@ -188,16 +210,9 @@ gboolean write_batch_move (WriteBatch *batch, DeltaFile *const *files, guint n_f
 const WriteMoved *write_batch_moved (WriteBatch *batch); /* borrow: as long as the batch */
 
 typedef struct {
-  const char *operation; /* Spark's name: "WRITE", "STREAMING UPDATE", "MERGE", … */
-  json_t *parameters;    /* (transfer none) (nullable): object of strings */
-  json_t *metrics; /* (transfer none) (nullable): object of integers; they win over those that the batch counts itself:
-                          * numFiles, numOutputRows, numOutputBytes, numRemovedFiles, numRemovedBytes, numAddedChangeFiles … */
-  gboolean
-      reads_table; /* FALSE: a blind append, which only conflicts with metadata and protocol changes, and is tried again */
-} WriteCommit;
-
-typedef struct {
   guint64 n_files_added, n_files_removed, n_vectors_added, n_change_files;
+  guint64 n_vectors_updated; /* of n_vectors_added: on files that had one */
+  guint64 n_vectors_removed; /* on files that are removed, or that get another one */
   guint64 n_rows_added, n_rows_deleted, n_rows_copied, n_change_rows;
   guint64 bytes_added;   /* data files, copies included */
   guint64 bytes_removed; /* data files */
@@ -205,6 +220,24 @@ typedef struct {
   gint64 publish_us; /* fsync and rename of the staged files */
   gint64 commit_us;  /* the commit itself, all tries */
 } WriteCounters;
+
+/* One metric of an operation: its name and the counter that it tells. */
+typedef struct {
+  const char *name; /* NULL ends a list */
+  gsize counter;    /* G_STRUCT_OFFSET (WriteCounters, …) of a guint64 */
+} WriteMetric;
+
+typedef struct {
+  const char *operation; /* Spark's name: "WRITE", "STREAMING UPDATE", "MERGE", … */
+  json_t *parameters;    /* (transfer none) (nullable): object of strings */
+  json_t *metrics; /* (transfer none) (nullable): object of integers; they win over those that the batch counts itself:
+                          * numFiles, numOutputRows, numOutputBytes, numRemovedFiles, numRemovedBytes, numAddedChangeFiles … */
+  const WriteMetric
+      *counted; /* (transfer none) (nullable): the counters to tell, all and only these, instead of those */
+  gboolean
+      reads_table; /* FALSE: a blind append, which only conflicts with metadata and protocol changes, and is tried again */
+} WriteCommit;
+
 /* What was staged or done so far. Borrow lives as long as the batch. */
 const WriteCounters *write_batch_counters (WriteBatch *batch);
 

@@ -21,6 +21,7 @@ void
 write_deletion_free (WriteDeletion *deletion)
 {
   delta_file_unref (deletion->file);
+  delta_vector_unref (deletion->old);
   delta_vector_unref (deletion->dead);
   g_free (deletion);
 }
@@ -51,6 +52,7 @@ find_deletion (WriteBatch *batch, DeltaFile *file, GError **error)
   deletion = g_new0 (WriteDeletion, 1);
   deletion->file = delta_file_ref (file);
   deletion->dead = delta_vector_copy (old);
+  deletion->old = g_steal_pointer (&old);
   g_hash_table_insert (batch->deletions, (gpointer) delta_file_path (deletion->file), deletion);
   return deletion;
 }
@@ -133,25 +135,120 @@ write_batch_delete (WriteBatch *batch, DeltaScan *scan, const char *sql, guint64
   return TRUE;
 }
 
-gboolean
-write_batch_remove_all (WriteBatch *batch, gint64 *n_rows, GError **error)
+/* A file leaves the table. */
+static gboolean
+remove_file (WriteBatch *batch, DeltaFile *file, GError **error)
 {
-  guint n_files = batch->snapshot != NULL ? delta_snapshot_n_files (batch->snapshot) : 0;
+  if (!delta_transaction_remove (batch->transaction, file, TRUE, error))
+    return FALSE;
+  batch->counters.n_files_removed++;
+  batch->counters.n_vectors_removed += delta_file_vector (file) != NULL;
+  batch->counters.bytes_removed += (guint64) delta_file_size_bytes (file);
+  return TRUE;
+}
+
+gboolean
+write_batch_remove_files (WriteBatch *batch, DeltaFile *const *files, guint n_files, gint64 *n_rows, GError **error)
+{
+  gint64 n_live = 0;
   if (n_files > 0 && !refuse_append_only (batch, error))
     return FALSE;
   for (guint i = 0; i < n_files; i++) {
-    if (!delta_transaction_remove (batch->transaction, delta_snapshot_file (batch->snapshot, i), TRUE, error))
+    gint64 n_file = delta_file_n_live_records (files[i]);
+    delta_transaction_read_file (batch->transaction, files[i]);
+    if (!remove_file (batch, files[i], error))
       return FALSE;
-    batch->counters.bytes_removed += (guint64) delta_file_size_bytes (delta_snapshot_file (batch->snapshot, i));
+    g_ptr_array_add (batch->removed, delta_file_ref (files[i]));
+    n_live = n_live >= 0 && n_file >= 0 ? n_live + n_file : -1;
   }
-  batch->removes_all = TRUE;
-  batch->counters.n_files_removed += n_files;
-  gint64 n_live = n_files > 0 ? delta_snapshot_n_rows (batch->snapshot) : 0;
   if (n_live > 0)
     batch->counters.n_rows_deleted += (guint64) n_live;
   if (n_rows != NULL)
     *n_rows = n_live;
   return TRUE;
+}
+
+gboolean
+write_batch_remove_all (WriteBatch *batch, gint64 *n_rows, GError **error)
+{
+  guint n_files = batch->snapshot != NULL ? delta_snapshot_n_files (batch->snapshot) : 0;
+  g_autofree DeltaFile **files = g_new0 (DeltaFile *, MAX (n_files, 1));
+  for (guint i = 0; i < n_files; i++)
+    files[i] = delta_snapshot_file (batch->snapshot, i);
+  if (!write_batch_remove_files (batch, files, n_files, n_rows, error))
+    return FALSE;
+  batch->removes_all = TRUE;
+  return TRUE;
+}
+
+/* ---- what was deleted, as changes ---- */
+
+/* No row of the file is left. */
+static gboolean
+is_whole (const WriteDeletion *deletion)
+{
+  gint64 n_records = delta_file_n_records (deletion->file);
+  return n_records >= 0 && delta_vector_cardinality (deletion->dead) >= (guint64) n_records;
+}
+
+gboolean
+write_batch_copies_rows (WriteBatch *batch)
+{
+  GHashTableIter iter;
+  gpointer value;
+  g_hash_table_iter_init (&iter, batch->deletions);
+  while (!batch->removes_all && g_hash_table_iter_next (&iter, NULL, &value)) {
+    const WriteDeletion *deletion = value;
+    if (deletion->n_new > 0 && !is_whole (deletion) &&
+        (!write_batch_uses_vectors (batch) || delta_file_n_records (deletion->file) < 0))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+gboolean
+write_batch_changes_of_deleted (WriteBatch *batch, const char *change_type, guint64 *n_rows, GError **error)
+{
+  g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
+  g_autoptr (GPtrArray) vectors = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_vector_unref);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  GHashTableIter iter;
+  gpointer value;
+  g_hash_table_iter_init (&iter, batch->deletions);
+  while (g_hash_table_iter_next (&iter, NULL, &value)) {
+    const WriteDeletion *deletion = value;
+    if (deletion->n_new == 0)
+      continue;
+    DeltaVector *fresh = delta_vector_copy (deletion->dead);
+    delta_vector_remove_all (fresh, deletion->old);
+    g_ptr_array_add (vectors, fresh);
+    DeltaScanInput input = { .file = deletion->file, .rows = DELTA_SCAN_ONLY, .vector = fresh };
+    g_array_append_val (inputs, input);
+  }
+  for (guint i = 0; i < batch->removed->len; i++) {
+    DeltaScanInput input = { .file = g_ptr_array_index (batch->removed, i), .rows = DELTA_SCAN_LIVE };
+    g_array_append_val (inputs, input);
+  }
+  guint n_columns = base_type_n_fields (write_batch_schema (batch));
+  g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, MAX (n_columns, 1));
+  for (guint i = 0; i < n_columns; i++) {
+    g_ptr_array_add (names, g_strdup_printf ("c%u", i));
+    columns[i] = (DeltaScanColumn){ i, g_ptr_array_index (names, i) };
+  }
+  DeltaScanRequest request = {
+    .columns = columns,
+    .n_columns = n_columns,
+    .inputs = (const DeltaScanInput *) (gconstpointer) inputs->data,
+    .n_inputs = inputs->len,
+    .explicit_inputs = TRUE,
+    .metadata = write_layout_metadata (batch->layout),
+  };
+  g_autoptr (DeltaScan) scan = delta_scan_new (batch->snapshot, &request, batch->cancel, error);
+  if (scan == NULL)
+    return FALSE;
+  g_autofree char *sql =
+      g_strdup_printf ("SELECT *, '%s' AS _change_type FROM (%s)", change_type, delta_scan_sql (scan));
+  return write_batch_changes (batch, sql, n_rows, error);
 }
 
 /* ---- at commit ---- */
@@ -201,6 +298,8 @@ apply_vectors (WriteBatch *batch, GPtrArray *deletions, GError **error)
     if (!delta_transaction_update_vector (batch->transaction, deletion->file, descriptor, TRUE, error))
       return FALSE;
     batch->counters.n_vectors_added++;
+    batch->counters.n_vectors_updated += delta_file_vector (deletion->file) != NULL;
+    batch->counters.n_vectors_removed += delta_file_vector (deletion->file) != NULL;
   }
   return TRUE;
 }
@@ -339,10 +438,8 @@ apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
   batch->counters.n_rows_copied += n_copied;
   for (guint i = 0; i < deletions->len; i++) {
     WriteDeletion *deletion = g_ptr_array_index (deletions, i);
-    if (!delta_transaction_remove (batch->transaction, deletion->file, TRUE, error))
+    if (!remove_file (batch, deletion->file, error))
       return FALSE;
-    batch->counters.n_files_removed++;
-    batch->counters.bytes_removed += (guint64) delta_file_size_bytes (deletion->file);
   }
   return TRUE;
 }
@@ -371,15 +468,13 @@ write_deletions_apply (WriteBatch *batch, GError **error)
   g_autoptr (GPtrArray) rewrites = g_ptr_array_new ();
   for (guint i = 0; i < touched->len && !batch->removes_all; i++) {
     WriteDeletion *deletion = g_ptr_array_index (touched, i);
-    gint64 n_records = delta_file_n_records (deletion->file);
     delta_transaction_read_file (batch->transaction, deletion->file);
-    if (n_records >= 0 && delta_vector_cardinality (deletion->dead) >= (guint64) n_records) {
-      if (!delta_transaction_remove (batch->transaction, deletion->file, TRUE, error))
+    if (is_whole (deletion)) {
+      if (!remove_file (batch, deletion->file, error))
         return FALSE;
-      batch->counters.n_files_removed++;
-      batch->counters.bytes_removed += (guint64) delta_file_size_bytes (deletion->file);
     } else {
-      g_ptr_array_add (write_batch_uses_vectors (batch) && n_records >= 0 ? vectors : rewrites, deletion);
+      gboolean counted = delta_file_n_records (deletion->file) >= 0;
+      g_ptr_array_add (write_batch_uses_vectors (batch) && counted ? vectors : rewrites, deletion);
     }
   }
   return apply_vectors (batch, vectors, error) && apply_rewrites (batch, rewrites, error);

@@ -27,6 +27,7 @@ typedef struct {
 /* Rows of one file that die in this batch. */
 typedef struct {
   DeltaFile *file;
+  DeltaVector *old;  /* the file's own vector */
   DeltaVector *dead; /* of the file's own vector and this batch */
   guint64 n_new;
 } WriteDeletion;
@@ -53,6 +54,7 @@ struct WriteBatch {
   GPtrArray *directories; /* char *: scratch directories to remove in the end */
   GPtrArray *published;   /* char *: keys that exist and are named by no commit yet */
   GHashTable *deletions;  /* DeltaFile path → WriteDeletion */
+  GPtrArray *removed;     /* DeltaFile: whole files, by write_batch_remove_all() or _remove_files() */
   gboolean removes_all;
   gboolean has_metadata;
   gboolean is_spent; /* committed, or not known not to be */

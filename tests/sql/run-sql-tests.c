@@ -283,6 +283,8 @@ run_directive (Run *run)
     run_setting (run, line, words[1], words[2]);
   } else if (strcmp (words[0], "restart") == 0 && n == 1) {
     restart (run);
+  } else if (strcmp (words[0], "variant") == 0 && n >= 2) {
+    return; /* run_file() has read it */
   } else if (strcmp (words[0], "clock") == 0 && n == 2) {
     g_setenv ("SLUICE_CLOCK_US", words[1], TRUE);
     restart (run);
@@ -304,26 +306,48 @@ run_lines (Run *run)
   close_warehouse (run);
 }
 
+/* Runs the file once in a warehouse of its own. @variant: (nullable): the text of `__VARIANT__`. */
+static void
+run_once (Run *run, const char *content, const char *variant)
+{
+  g_autofree char *temporary = g_dir_make_tmp ("sluice-sql-XXXXXX", NULL);
+  g_autoptr (GString) text = g_string_new (content);
+  g_auto (GStrv) lines = NULL;
+
+  if (variant != NULL)
+    g_string_replace (text, "__VARIANT__", variant, 0);
+  run->warehouse_path = g_build_filename (temporary, "warehouse", NULL);
+  run->lines = lines = g_strsplit (text->str, "\n", 0);
+  run->line = 0;
+  run_lines (run);
+  tree_remove (temporary);
+  g_clear_pointer (&run->warehouse_path, g_free);
+  if (run->failure != NULL && variant != NULL)
+    g_string_append_printf (run->failure, "\nvariant: %s", variant);
+}
+
 /* Returns: whether the file passed or was skipped. */
 static gboolean
 run_file (const char *directory, const char *name, guint number)
 {
   g_autofree char *path = g_build_filename (directory, name, NULL);
-  g_autofree char *temporary = g_dir_make_tmp ("sluice-sql-XXXXXX", NULL);
   g_autofree char *content = NULL;
   g_auto (GStrv) lines = NULL;
   Run run = { .path = path };
-  gboolean ok;
+  gboolean ok, has_variants = FALSE;
 
-  run.warehouse_path = g_build_filename (temporary, "warehouse", NULL);
-  if (temporary == NULL || !g_file_get_contents (path, &content, NULL, NULL)) {
+  if (!g_file_get_contents (path, &content, NULL, NULL)) {
     printf ("not ok %u %s\n# it cannot be read\n", number, name);
     return FALSE;
   }
-  run.lines = lines = g_strsplit (content, "\n", 0);
-  run_lines (&run);
-  tree_remove (temporary);
-  g_free (run.warehouse_path);
+  lines = g_strsplit (content, "\n", 0);
+  for (char **line = lines; *line != NULL && run.failure == NULL; line++)
+    if (g_str_has_prefix (*line, "variant ")) {
+      has_variants = TRUE;
+      run_once (&run, content, *line + strlen ("variant "));
+    }
+  if (!has_variants)
+    run_once (&run, content, NULL);
   ok = run.failure == NULL;
   printf ("%s %u %s%s%s\n", ok ? "ok" : "not ok", number, name, run.skipped != NULL && ok ? " # SKIP " : "",
           run.skipped != NULL && ok ? run.skipped : "");
