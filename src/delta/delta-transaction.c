@@ -393,7 +393,7 @@ delta_transaction_set_operation (DeltaTransaction *transaction, const char *oper
 void
 delta_transaction_set_parameter (DeltaTransaction *transaction, const char *name, const char *value)
 {
-  json_object_set_new (transaction->parameters, name, json_string (value));
+  json_object_set_new (transaction->parameters, name, value != NULL ? json_string (value) : json_null ());
 }
 
 void

@@ -66,7 +66,7 @@ void delta_transaction_set_txn (DeltaTransaction *transaction, const char *app_i
 /* @configuration: NULL removes the domain. */
 void delta_transaction_set_domain (DeltaTransaction *transaction, const char *domain, const char *configuration);
 
-/* commitInfo. @value of a parameter is text (JSON texts stay texts, as Spark writes them). */
+/* commitInfo. @value of a parameter is text (JSON texts stay texts, as Spark writes them), NULL is JSON's null. */
 void delta_transaction_set_operation (DeltaTransaction *transaction, const char *operation);
 void delta_transaction_set_parameter (DeltaTransaction *transaction, const char *name, const char *value);
 void delta_transaction_set_metric (DeltaTransaction *transaction, const char *name, gint64 value);

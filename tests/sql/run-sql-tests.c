@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
   const char *path;
@@ -181,7 +182,7 @@ read_rows (Run *run, guint line, const char *sql, guint n_columns)
   return run->failure != NULL ? NULL : g_steal_pointer (&rows);
 }
 
-/* Cells of an `R` column are equal within 1e-9 relative; all others as text. */
+/* Cells of an `R` column are equal within 1e-9 relative, those of an `X` column whatever they are; all others as text. */
 static gboolean
 rows_equal (const char *types, const char *expected, const char *actual)
 {
@@ -189,7 +190,7 @@ rows_equal (const char *types, const char *expected, const char *actual)
 
   if (strcmp (expected, actual) == 0)
     return TRUE;
-  if (strchr (types, 'R') == NULL)
+  if (strpbrk (types, "RX") == NULL)
     return FALSE;
   left = g_strsplit (expected, "\t", 0);
   right = g_strsplit (actual, "\t", 0);
@@ -197,7 +198,7 @@ rows_equal (const char *types, const char *expected, const char *actual)
     return FALSE;
   for (gsize i = 0; types[i] != '\0'; i++) {
     double a, b;
-    if (strcmp (left[i], right[i]) == 0)
+    if (types[i] == 'X' || strcmp (left[i], right[i]) == 0)
       continue;
     a = g_ascii_strtod (left[i], NULL);
     b = g_ascii_strtod (right[i], NULL);
@@ -257,6 +258,48 @@ run_setting (Run *run, guint line, const char *key, const char *value)
   sluice_problem_free (problem);
 }
 
+/* How many files of a directory match the last part of @pattern, a path below the warehouse. */
+static guint
+count_files (Run *run, const char *pattern)
+{
+  g_autofree char *whole = g_build_filename (run->warehouse_path, pattern, NULL);
+  g_autofree char *directory_path = g_path_get_dirname (whole);
+  g_autofree char *name_pattern = g_path_get_basename (whole);
+  GDir *directory = g_dir_open (directory_path, 0, NULL);
+  const char *name;
+  guint n = 0;
+
+  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL) {
+    g_autofree char *path = g_build_filename (directory_path, name, NULL);
+    n += g_pattern_match_simple (name_pattern, name) && g_file_test (path, G_FILE_TEST_IS_REGULAR) ? 1 : 0;
+  }
+  if (directory != NULL)
+    g_dir_close (directory);
+  return n;
+}
+
+static void
+run_files (Run *run, guint line, const char *pattern, const char *expected)
+{
+  guint n = count_files (run, pattern);
+
+  if (n != (guint) g_ascii_strtoull (expected, NULL, 10))
+    fail (run, line, "%s files like %s expected, there are %u", expected, pattern, n);
+}
+
+/* Makes a file of a few bytes, or a symbolic link. */
+static void
+run_put (Run *run, guint line, const char *name, const char *target)
+{
+  g_autofree char *path = g_build_filename (run->warehouse_path, name, NULL);
+  g_autofree char *directory = g_path_get_dirname (path);
+  g_autofree char *to = target != NULL ? g_build_filename (run->warehouse_path, target, NULL) : NULL;
+
+  if (g_mkdir_with_parents (directory, 0777) != 0 ||
+      (to != NULL ? symlink (to, path) != 0 : !g_file_set_contents (path, "stray", -1, NULL)))
+    fail (run, line, "%s cannot be made", name);
+}
+
 static void
 restart (Run *run)
 {
@@ -288,6 +331,10 @@ run_directive (Run *run)
   } else if (strcmp (words[0], "clock") == 0 && n == 2) {
     g_setenv ("SLUICE_CLOCK_US", words[1], TRUE);
     restart (run);
+  } else if (strcmp (words[0], "files") == 0 && n == 3) {
+    run_files (run, line, words[1], words[2]);
+  } else if (strcmp (words[0], "put") == 0 && (n == 2 || n == 3)) {
+    run_put (run, line, words[1], n == 3 ? words[2] : NULL);
   } else if (strcmp (words[0], "slow") == 0 && n == 1) {
     if (g_getenv ("SLUICE_SLOW") == NULL)
       run->skipped = "slow: set SLUICE_SLOW=1";
