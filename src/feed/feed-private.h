@@ -65,12 +65,6 @@ void feed_commit_add (FeedCommit *commit, FeedPartKind kind, DeltaFile *file);
 FeedCommit *feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, guint n_skipped,
                              GError **error);
 
-/* ---- feed-schema ---- */
-
-/* Whether rows written under @data can be read under @read (§6.3): every field of @data is there with its type, none that may
- * be NULL has become NOT NULL, and the partition columns are the same. */
-gboolean feed_schema_fits (DeltaMetadata *data, DeltaMetadata *read);
-
 /* ---- feed-range ---- */
 
 struct FeedRange {

@@ -110,6 +110,9 @@ FeedFacts feed_range_facts (FeedRange *range);
 
 /* The schema of a feed over a table with @schema. Errors: DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS. Returns: (transfer full). */
 BaseType *feed_schema_new (const BaseType *schema, GError **error);
+/* Whether rows written under @data can be read under @read (§6.3): every field of @data is there with its type, none that may
+ * be NULL has become NOT NULL, and the partition columns are the same. */
+gboolean feed_schema_fits (DeltaMetadata *data, DeltaMetadata *read);
 
 typedef struct {
   const DeltaScanColumn *columns;   /* indexes into the feed schema; names become quoted identifiers */

@@ -10,9 +10,8 @@
 #include "relation-resolver.h"
 #include "sql-parse.h"
 #include "sql-print.h"
-#include "stream-delta.h"
-#include "stream-feed.h"
 #include "stream-files.h"
+#include "stream-table.h"
 
 #include <string.h>
 
@@ -91,44 +90,24 @@ add_stream (PipelineBinding *binding, StreamSource *stream)
   return relation_source_ref (stream->leaf);
 }
 
-static const char *
-option (const RelationTableRequest *request, const char *key)
-{
-  for (guint i = 0; request->options != NULL && request->options[i] != NULL; i += 2)
-    if (g_ascii_strcasecmp (request->options[i], key) == 0)
-      return request->options[i + 1];
-  return NULL;
-}
-
-static gboolean
-wants_feed (const RelationTableRequest *request)
-{
-  const char *value = request->streaming ? option (request, "readChangeFeed") : NULL;
-
-  if (value == NULL && request->streaming)
-    value = option (request, "readChangeData");
-  return value != NULL && g_ascii_strcasecmp (value, "true") == 0;
-}
-
 /* A stream over a Delta table as it is now. */
 static gboolean
 stream_of_snapshot (PlaceResolver *resolver, const RelationTableRequest *request, const char *name,
                     DeltaSnapshot *snapshot, RelationTableAnswer *answer, GError **error)
 {
   PipelineBinding *binding = resolver->binding;
-  guint index = binding->streams->len;
-  StreamDeltaOptions options;
+  StreamTableRequest stream = { .index = binding->streams->len,
+                                .name = name,
+                                .snapshot = snapshot,
+                                .options = request->options,
+                                .settings = resolver->place.settings,
+                                .progress = binding->options.progress,
+                                .cancel = binding->options.cancel };
+  StreamSource *source = stream_table_new (&stream, error);
 
-  if (wants_feed (request)) {
-    StreamSource *feed = stream_feed_new (index, name, snapshot, request->options, binding->options.cancel, error);
-    if (feed == NULL)
-      return FALSE;
-    answer->source = add_stream (binding, feed);
-    return TRUE;
-  }
-  if (!stream_delta_options_read (request->options, &options, error))
+  if (source == NULL)
     return FALSE;
-  answer->source = add_stream (binding, stream_delta_new (index, name, snapshot, &options, binding->options.cancel));
+  answer->source = add_stream (binding, source);
   return TRUE;
 }
 
@@ -179,18 +158,18 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   const char *parts[] = { dataset->schema, dataset->name, NULL };
   g_auto (CatalogReference) reference = { 0 };
   gint64 version = request->version;
-  StreamDeltaOptions options;
+  gboolean is_feed = FALSE;
 
   if (request->streaming && dataset->kind == PIPELINE_MATERIALIZED_VIEW)
     return base_error_set (
         error, SLUICE_ERROR_STREAM_FROM_MATERIALIZED_VIEW,
         "The materialized view `%s` cannot be read as a stream by its own pipeline; leave STREAM out", dataset->label);
-  if (request->streaming ? !stream_delta_options_read (request->options, &options, error)
+  if (request->streaming ? !stream_table_check_options (request->options, resolver->place.settings, &is_feed, error)
                          : !catalog_batch_version (request, &version, error))
     return FALSE;
   if (binding->options.schemas != NULL) {
     add_input (binding, dataset->label, dataset, NULL);
-    return answer_by_schema (resolver, dataset, request->streaming, wants_feed (request), answer, error);
+    return answer_by_schema (resolver, dataset, request->streaming, is_feed, answer, error);
   }
   if (!catalog_session_resolve (binding->options.catalog, parts, 2, &reference, error))
     return FALSE;

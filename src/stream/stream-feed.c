@@ -1,14 +1,11 @@
-/* The change feed of a Delta table as a stream: see stream-feed.h.
+/* The change feed of a Delta table as a stream: see stream-delta-private.h for the way over versions.
  *
- * The way of an offset is that of stream-delta.c; the files of the initial snapshot are a batch of their own, or several, and
- * then come commits, never cut. What a commit gives and whether it can be read is the room `feed`'s: this file only decides
- * how far a batch goes. A batch is planned up to the first commit that cannot be read; that one is the error of the next.
+ * What a commit gives and whether it can be read is the room `feed`'s: this file only decides how far a batch goes. A batch is
+ * planned up to the first commit that cannot be read; that one is the error of the next.
  */
-#include "stream-feed.h"
-
 #include "base-error.h"
-#include "base-json.h"
 #include "delta-table.h"
+#include "duck-type.h"
 #include "feed.h"
 #include "stream-delta-private.h"
 
@@ -16,278 +13,191 @@
 
 typedef struct {
   RelationSource base;
-  DeltaSnapshot *snapshot; /* whose schema the leaf has */
-  GPtrArray *ranges;       /* FeedRange of the batch shown; at least one */
+  GPtrArray *ranges; /* FeedRange of the batch shown */
   BaseCancel *cancel;
 } FeedLeaf;
 
-typedef struct {
-  StreamSource base;
-  DeltaTable *table;
-  DeltaSnapshot *snapshot; /* whose schema the leaf has, and the end of this run */
-  StreamDeltaOptions options;
-  GRegex *exclude; /* (nullable) */
-  BaseCancel *cancel;
-  DeltaSnapshot *start;   /* (nullable): the initial snapshot */
-  GPtrArray *start_files; /* (nullable): its files in reading order */
-} FeedStream;
-
-static DeltaVersion
-end_of (const FeedStream *stream)
-{
-  return delta_snapshot_version (stream->snapshot);
-}
-
-/* ---- the initial snapshot ---- */
-
-static gboolean
-load_start (FeedStream *stream, DeltaVersion version, GError **error)
-{
-  if (stream->start != NULL && delta_snapshot_version (stream->start) == version)
-    return TRUE;
-  DeltaSnapshot *start = stream_delta_snapshot_at (stream->snapshot, version, stream->cancel, error);
-  if (start == NULL)
-    return FALSE;
-  g_clear_pointer (&stream->start, delta_snapshot_unref);
-  g_clear_pointer (&stream->start_files, g_ptr_array_unref);
-  stream->start = start;
-  stream->start_files = stream_delta_start_files (start, stream->exclude);
-  return TRUE;
-}
-
 /* ---- ranges of commits ---- */
 
-/* The log may begin after what the stream needs next: then rows are lost, and that is for the user to allow. */
-static gboolean
-data_lost (FeedStream *stream, DeltaVersion wanted, DeltaVersion earliest, GError **error)
+/* The room `feed` refuses a schema that does not fit; which way it does not is told here. */
+static void
+explain_schema (StreamDelta *stream, GError **error)
 {
-  g_autofree char *from = g_strdup_printf ("%" G_GINT64_FORMAT, wanted);
-  g_autofree char *to = g_strdup_printf ("%" G_GINT64_FORMAT, earliest);
+  g_autoptr (GError) better = NULL;
+  gint64 version;
+  const char *at = base_error_param (*error, "version");
 
-  base_error_set (error, SLUICE_ERROR_DELTA_MISSING_FILES_UNEXPECTED_VERSION,
-                  "The stream needs version %s of %s next, but its log begins at version %s", from,
-                  stream->base.leaf->name, to);
-  base_error_add_param (error, "startVersion", from);
-  base_error_add_param (error, "earliestVersion", to);
-  base_error_set_hint (error,
-                       "the log was cleaned up before the stream read it; failOnDataLoss => 'false' goes on at version "
-                       "%s without the changes in between",
-                       to);
-  return FALSE;
+  if (!g_error_matches (*error, SLUICE_ERROR, SLUICE_ERROR_DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE) || at == NULL)
+    return;
+  version = g_ascii_strtoll (at, NULL, 10);
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot_at (stream->table, version, stream->cancel, NULL);
+  if (snapshot == NULL || stream_delta_check_metadata (stream, delta_snapshot_metadata (snapshot), version, &better))
+    return;
+  g_clear_error (error);
+  g_propagate_error (error, g_steal_pointer (&better));
 }
 
-/* Moves @offset over versions that are gone, when that is allowed. */
-static gboolean
-settle_lost (FeedStream *stream, StreamDeltaOffset *offset, gboolean is_first, GError **error)
-{
-  DeltaVersion earliest, latest;
-
-  if (!delta_table_versions (stream->table, &earliest, &latest, error))
-    return FALSE;
-  if (offset->version >= earliest || is_first)
-    return TRUE; /* a start that does not exist is refused by the range itself */
-  if (stream->options.fail_on_data_loss)
-    return data_lost (stream, offset->version, earliest, error);
-  offset->version = earliest;
-  offset->index = -1;
-  return TRUE;
-}
-
-/* Changes of the commits from @offset on up to version @end. */
+/* Changes of the commits from @from on up to version @end. */
 static FeedRange *
-commits_from (FeedStream *stream, const StreamDeltaOffset *offset, DeltaVersion end, gboolean is_planning,
+commits_from (StreamDelta *stream, DeltaVersion from, gint64 n_skipped, DeltaVersion end, gboolean is_planning,
               GError **error)
 {
-  FeedRequest request = { .start = { FEED_BOUND_VERSION, offset->version },
+  FeedRequest request = { .start = { FEED_BOUND_VERSION, from },
                           .end = { FEED_BOUND_VERSION, end },
                           .streaming = TRUE,
                           .partial = is_planning,
-                          .n_skipped = (guint) (offset->index + 1),
-                          .metadata = delta_snapshot_metadata (stream->snapshot),
+                          .n_skipped = (guint) n_skipped,
+                          .metadata = stream->metadata,
                           .exclude = stream->exclude };
+  g_autoptr (GError) failure = NULL;
 
   if (is_planning) {
     request.max_files = stream->options.max_files;
     request.max_bytes = stream->options.max_bytes;
   }
-  return feed_range_new (stream->table, &request, NULL, stream->cancel, error);
+  FeedRange *range = feed_range_new (stream->table, &request, stream->settings, stream->cancel, &failure);
+  if (range == NULL) {
+    explain_schema (stream, &failure);
+    g_propagate_error (error, g_steal_pointer (&failure));
+  }
+  return range;
 }
 
 /* ---- planning ---- */
 
-/* Takes files of the snapshot; @taken: whether there was one. */
+/* Whether the schema changes in a commit of @from … @to so that the batch must end before it. @at: (out): that commit, or @to + 1.
+ * An unreadable change at @from is the error of this batch. */
 static gboolean
-plan_start (FeedStream *stream, StreamDeltaOffset *offset, gboolean *taken, GError **error)
+find_barrier (StreamDelta *stream, DeltaVersion from, DeltaVersion to, DeltaVersion *at, gboolean *is_barrier,
+              GError **error)
 {
-  gint64 n_files = 0, n_bytes = 0;
-
-  if (!load_start (stream, offset->version, error))
+  *is_barrier = FALSE;
+  for (*at = from; *at <= to; (*at)++) {
+    g_autoptr (GError) failure = NULL;
+    g_autoptr (DeltaCommit) commit = stream_delta_commit (stream, *at, error);
+    if (commit == NULL)
+      return FALSE;
+    if (stream_delta_check_commit (stream, commit, is_barrier, &failure)) {
+      if (*is_barrier)
+        return TRUE;
+      continue;
+    }
+    if (*at > from)
+      return TRUE;
+    g_propagate_error (error, g_steal_pointer (&failure));
     return FALSE;
-  gint64 n_all = stream->start_files->len;
-  while (offset->index + 1 < n_all && (stream->options.max_files == 0 || n_files < stream->options.max_files) &&
-         (stream->options.max_bytes == 0 || n_bytes < stream->options.max_bytes)) {
-    offset->index++;
-    n_files++;
-    n_bytes += delta_file_size_bytes (g_ptr_array_index (stream->start_files, (guint) offset->index));
   }
-  if (offset->index + 1 >= n_all) {
-    offset->version++;
-    offset->index = -1;
-    offset->is_start = FALSE;
-  }
-  *taken = n_files > 0;
   return TRUE;
 }
 
-static gboolean
-plan_commits (FeedStream *stream, StreamDeltaOffset *offset, gboolean is_first, gboolean *has_rows, GError **error)
+/* The batch ends where the schema changes: @offset stands before that commit. */
+static void
+stop_at (StreamDeltaOffset *offset, DeltaVersion version, gboolean is_barrier)
 {
-  if (!settle_lost (stream, offset, is_first, error))
-    return FALSE;
-  if (offset->version > end_of (stream))
+  offset->version = version;
+  offset->index = is_barrier ? STREAM_DELTA_CHANGE : STREAM_DELTA_BASE;
+}
+
+static gboolean
+plan_commits (StreamDelta *stream, StreamDeltaOffset *offset, StreamDeltaTaken *taken, GError **error)
+{
+  DeltaVersion at;
+  gboolean is_barrier;
+  gint64 n_skipped = MAX (offset->index, -1) + 1;
+
+  /* The files of the snapshot may fill a batch only in part; with limits what follows waits for the next one. */
+  if (offset->version > stream->end ||
+      (taken->n_files > 0 && (stream->options.max_files > 0 || stream->options.max_bytes > 0)))
     return TRUE;
-  g_autoptr (FeedRange) range = commits_from (stream, offset, end_of (stream), TRUE, error);
-  if (range == NULL)
+  if (!find_barrier (stream, offset->version, offset->version, &at, &is_barrier, error))
     return FALSE;
-  offset->version = feed_range_end (range) + 1;
-  offset->index = -1;
-  *has_rows = feed_range_gives_rows (range);
+  if (is_barrier) {
+    stop_at (offset, at, TRUE);
+    return TRUE;
+  }
+  g_autoptr (FeedRange) range = commits_from (stream, offset->version, n_skipped, stream->end, TRUE, error);
+  if (range == NULL || !find_barrier (stream, offset->version, feed_range_end (range), &at, &is_barrier, error))
+    return FALSE;
+  if (at <= feed_range_end (range)) {
+    feed_range_unref (range);
+    range = commits_from (stream, offset->version, n_skipped, at - 1, TRUE, error);
+    if (range == NULL)
+      return FALSE;
+  } else if (stream->schemas != NULL && at <= stream->end) {
+    /* What the room `feed` could not take next may be a schema that is to be tracked. */
+    DeltaVersion next;
+    if (!find_barrier (stream, at, at, &next, &is_barrier, error))
+      return FALSE;
+  }
+  taken->n_files += feed_range_gives_rows (range) ? 1 : 0;
+  stop_at (offset, feed_range_end (range) + 1, is_barrier && feed_range_end (range) + 1 == at);
   return TRUE;
-}
-
-static gboolean
-feed_begin (G_GNUC_UNUSED StreamSource *base, G_GNUC_UNUSED StreamProgress *progress, G_GNUC_UNUSED const json_t *last,
-            G_GNUC_UNUSED GError **error)
-{
-  return TRUE; /* the snapshot that gave the schema also fixes the end */
 }
 
 static gboolean
 feed_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has_rows, GError **error)
 {
-  FeedStream *stream = (FeedStream *) base;
-  g_auto (StreamDeltaOffset) offset = { 0 };
-  gboolean any = FALSE;
-
-  if (!stream_delta_offset_after (stream->snapshot, &stream->options, last, &offset, error))
-    return FALSE;
-  g_autoptr (json_t) before = stream_delta_offset_write (&offset);
-  if (offset.is_start && !plan_start (stream, &offset, &any, error))
-    return FALSE;
-  if (!any && !offset.is_start && !plan_commits (stream, &offset, last == NULL, &any, error))
-    return FALSE;
-  g_autoptr (json_t) after = stream_delta_offset_write (&offset);
-  *has_rows = any;
-  *next = last != NULL && json_equal (before, after) ? NULL : g_steal_pointer (&after);
-  return TRUE;
+  return stream_delta_plan ((StreamDelta *) base, plan_commits, last, next, has_rows, error);
 }
 
 /* ---- showing ---- */
 
 static gboolean
-add_initial (FeedStream *stream, GPtrArray *ranges, const StreamDeltaOffset *from, const StreamDeltaOffset *to,
-             GError **error)
+add_range (GPtrArray *ranges, FeedRange *range)
 {
-  if (!load_start (stream, from->version, error))
-    return FALSE;
-  guint n_all = stream->start_files->len;
-  guint begin = MIN ((guint) (from->index + 1), n_all);
-  guint end = to->is_start ? MIN ((guint) (to->index + 1), n_all) : n_all;
-  FeedRange *range = feed_range_new_initial (stream->start, (DeltaFile *const *) stream->start_files->pdata + begin,
-                                             end - MIN (begin, end), delta_snapshot_metadata (stream->snapshot), error);
-  if (range == NULL)
-    return FALSE;
-  g_ptr_array_add (ranges, range);
-  return TRUE;
+  if (range != NULL)
+    g_ptr_array_add (ranges, range);
+  return range != NULL;
 }
 
 static gboolean
-add_commits (FeedStream *stream, GPtrArray *ranges, StreamDeltaOffset *from, DeltaVersion to, GError **error)
+collect_ranges (StreamDelta *stream, const StreamDeltaBatch *batch, GPtrArray *ranges, GError **error)
 {
-  if (from->version >= to)
-    return TRUE;
-  if (!settle_lost (stream, from, FALSE, error))
-    return FALSE;
-  if (from->version >= to)
-    return TRUE;
-  FeedRange *range = commits_from (stream, from, to - 1, FALSE, error);
-  if (range == NULL)
-    return FALSE;
-  g_ptr_array_add (ranges, range);
-  return TRUE;
-}
+  const GPtrArray *files = batch->start_files;
 
-/* Where the first batch began: its end tells the snapshot, the options tell a version. */
-static gboolean
-first_begin (FeedStream *stream, const StreamDeltaOffset *to, StreamDeltaOffset *from, GError **error)
-{
-  if (!stream_delta_offset_first (stream->snapshot, &stream->options, from, error))
+  if (files != NULL && !add_range (ranges, feed_range_new_initial (stream->start, (DeltaFile *const *) files->pdata,
+                                                                   files->len, stream->metadata, error)))
     return FALSE;
-  if (from->is_start)
-    from->version = to->is_start ? to->version : to->version - 1;
-  return TRUE;
-}
-
-static gboolean
-collect_ranges (FeedStream *stream, const json_t *last, const json_t *next, GPtrArray *ranges, GError **error)
-{
-  g_auto (StreamDeltaOffset) from = { 0 };
-  g_auto (StreamDeltaOffset) to = { 0 };
-
-  if (!stream_delta_offset_read (next, &to, error))
+  if (batch->n_last > 0) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "A batch of the checkpoint ends inside version %" G_GINT64_FORMAT
+                    " of %s; changes of one commit are not read in parts here",
+                    batch->to, stream->base.leaf->name);
+    base_error_set_hint (error, "let the engine that planned the batch finish it");
     return FALSE;
-  if (last != NULL ? !stream_delta_offset_read (last, &from, error) : !first_begin (stream, &to, &from, error))
-    return FALSE;
-  if (from.is_start) {
-    if (!add_initial (stream, ranges, &from, &to, error))
-      return FALSE;
-    if (to.is_start)
-      return TRUE;
-    from.version++;
-    from.index = -1;
   }
-  return add_commits (stream, ranges, &from, to.version, error);
-}
-
-static FeedRange *
-nothing (DeltaSnapshot *snapshot, GError **error)
-{
-  return feed_range_new_initial (snapshot, NULL, 0, NULL, error);
+  return batch->from >= batch->to ||
+         add_range (ranges, commits_from (stream, batch->from, batch->n_skipped, batch->to - 1, FALSE, error));
 }
 
 static gboolean
 feed_show (StreamSource *base, const json_t *last, const json_t *next, GError **error)
 {
-  FeedStream *stream = (FeedStream *) base;
+  StreamDelta *stream = (StreamDelta *) base;
   FeedLeaf *leaf = (FeedLeaf *) base->leaf;
+  g_auto (StreamDeltaBatch) batch = { 0 };
   g_autoptr (GPtrArray) ranges = g_ptr_array_new_with_free_func ((GDestroyNotify) feed_range_unref);
 
-  if (next != NULL && !(last != NULL && json_equal (last, next)) && !collect_ranges (stream, last, next, ranges, error))
+  if (!stream_delta_batch (stream, last, next, &batch, error) || !collect_ranges (stream, &batch, ranges, error))
     return FALSE;
-  if (ranges->len == 0) {
-    FeedRange *none = nothing (stream->snapshot, error);
-    if (none == NULL)
-      return FALSE;
-    g_ptr_array_add (ranges, none);
-  }
   g_clear_pointer (&leaf->ranges, g_ptr_array_unref);
   leaf->ranges = g_steal_pointer (&ranges);
   return TRUE;
 }
 
-static StreamBacklog
-feed_backlog (StreamSource *base, const json_t *last)
-{
-  FeedStream *stream = (FeedStream *) base;
-  g_auto (StreamDeltaOffset) offset = { 0 };
-
-  if (last != NULL && stream_delta_offset_read (last, &offset, NULL) && !offset.is_start &&
-      offset.version > end_of (stream))
-    return (StreamBacklog){ .bytes = 0, .files = 0, .records = -1 };
-  return (StreamBacklog){ .bytes = -1, .files = -1, .records = -1 };
-}
-
 /* ---- the leaf ---- */
+
+/* No rows, of the columns asked for. */
+static void
+append_nothing (const RelationSource *base, const RelationScan *scan, GString *sql)
+{
+  g_string_append (sql, "SELECT ");
+  for (guint i = 0; i < scan->n_columns; i++) {
+    g_autofree char *type = duck_type_text (base_type_field (base->schema, scan->columns[i])->type);
+    g_string_append_printf (sql, "%sCAST(NULL AS %s) AS %s", i > 0 ? ", " : "", type, scan->names[i]);
+  }
+  g_string_append (sql, scan->n_columns > 0 ? " WHERE false" : "1 AS one WHERE false");
+}
 
 static gboolean
 leaf_scan (RelationSource *base, const RelationScan *scan, RelationText *out, GError **error)
@@ -306,6 +216,8 @@ leaf_scan (RelationSource *base, const RelationScan *scan, RelationText *out, GE
     g_string_append (relation_text_sql (out), feed_scan_sql (text));
     relation_text_hold (out, text, (GDestroyNotify) feed_scan_unref);
   }
+  if (leaf->ranges->len == 0)
+    append_nothing (base, scan, relation_text_sql (out));
   return TRUE;
 }
 
@@ -314,7 +226,6 @@ leaf_free (RelationSource *base)
 {
   FeedLeaf *leaf = (FeedLeaf *) base;
 
-  delta_snapshot_unref (leaf->snapshot);
   g_clear_pointer (&leaf->ranges, g_ptr_array_unref);
   base_cancel_unref (leaf->cancel);
   relation_source_clear (base);
@@ -325,61 +236,40 @@ static const RelationSourceClass leaf_class = { leaf_scan, leaf_free };
 
 /* The leaf shows nothing until a batch is shown. */
 static RelationSource *
-leaf_new (const char *name, DeltaSnapshot *snapshot, BaseCancel *cancel, GError **error)
+leaf_new (const StreamDelta *stream, const char *name, GError **error)
 {
-  g_autoptr (FeedRange) none = nothing (snapshot, error);
+  g_autoptr (BaseType) schema = feed_schema_new (delta_metadata_schema (stream->metadata), error);
   FeedLeaf *leaf;
 
-  if (none == NULL)
+  if (schema == NULL)
     return NULL;
   leaf = g_new0 (FeedLeaf, 1);
-  relation_source_init (&leaf->base, &leaf_class, name, feed_range_schema (none), NULL, TRUE);
-  leaf->snapshot = delta_snapshot_ref (snapshot);
-  leaf->cancel = base_cancel_ref (cancel);
+  relation_source_init (&leaf->base, &leaf_class, name, schema, NULL, TRUE);
+  leaf->cancel = base_cancel_ref (stream->cancel);
   leaf->ranges = g_ptr_array_new_with_free_func ((GDestroyNotify) feed_range_unref);
-  g_ptr_array_add (leaf->ranges, g_steal_pointer (&none));
   return &leaf->base;
 }
 
 static void
 feed_free (StreamSource *base)
 {
-  FeedStream *stream = (FeedStream *) base;
-
-  relation_source_unref (base->leaf);
-  g_clear_pointer (&stream->start, delta_snapshot_unref);
-  g_clear_pointer (&stream->start_files, g_ptr_array_unref);
-  g_clear_pointer (&stream->exclude, g_regex_unref);
-  base_cancel_unref (stream->cancel);
-  delta_snapshot_unref (stream->snapshot);
-  delta_table_unref (stream->table);
-  g_free (stream);
+  stream_delta_clear ((StreamDelta *) base);
+  g_free (base);
 }
 
 static const StreamSourceClass feed_class = {
-  .begin = feed_begin, .plan = feed_plan, .show = feed_show, .backlog = feed_backlog, .free = feed_free
+  .begin = stream_delta_begin, .plan = feed_plan, .show = feed_show, .backlog = stream_delta_backlog, .free = feed_free
 };
 
 StreamSource *
-stream_feed_new (guint index, const char *name, DeltaSnapshot *snapshot, const char *const *options, BaseCancel *cancel,
-                 GError **error)
+stream_feed_new (const StreamTableRequest *request, const StreamDeltaOptions *options, GError **error)
 {
-  StreamDeltaOptions read = { 0 };
-  RelationSource *leaf;
-  FeedStream *stream;
+  StreamDelta *stream = g_new0 (StreamDelta, 1);
+  g_autoptr (StreamSource) owner = &stream->base;
 
-  if (!stream_delta_options_read (options, &read, error))
+  stream->base.klass = &feed_class;
+  if (!stream_delta_init (stream, request, options, error))
     return NULL;
-  leaf = leaf_new (name, snapshot, cancel, error);
-  if (leaf == NULL)
-    return NULL;
-  stream = g_new0 (FeedStream, 1);
-  stream->base = (StreamSource){ &feed_class, leaf, index, G_MAXINT64 };
-  stream->table = delta_table_ref (delta_snapshot_table (snapshot));
-  stream->snapshot = delta_snapshot_ref (snapshot);
-  stream->exclude = stream_delta_exclude_new (&read);
-  stream->options = read;
-  stream->options.exclude_regex = NULL; /* only borrowed */
-  stream->cancel = base_cancel_ref (cancel);
-  return &stream->base;
+  stream->base.leaf = leaf_new (stream, request->name, error);
+  return stream->base.leaf != NULL ? g_steal_pointer (&owner) : NULL;
 }

@@ -1,4 +1,4 @@
-/* A flow's progress on disk: see stream-progress.h. Invariants:
+/* A stream's progress on disk: see stream-progress.h. Invariants:
  * 1. offsets/N is durable before anything of batch N is done.
  * 2. `current` changes only when the target has committed the run that it will name.
  */
@@ -12,23 +12,37 @@
 
 struct StreamProgress {
   Store *storage;
-  char *flow;
-  char *dir;    /* flows/<flow> */
+  char *flow;   /* for messages */
+  char *dir;    /* (nullable): flows/<flow>; NULL: the storage is one run's checkpoint directory */
   char *run_id; /* (nullable) */
   char *next;   /* (nullable): a reset under way */
   gint64 last_planned;
   gboolean marked_done;
 };
 
+char *
+stream_progress_run_key (const StreamProgress *progress, const char *rest)
+{
+  return progress->dir != NULL ? g_strdup_printf ("%s/%s/%s", progress->dir, progress->run_id, rest) : g_strdup (rest);
+}
+
 static char *
 batch_key (const StreamProgress *progress, const char *kind, gint64 batch)
 {
-  return g_strdup_printf ("%s/%s/%s/%020" G_GINT64_FORMAT, progress->dir, progress->run_id, kind, batch);
+  g_autofree char *rest = g_strdup_printf ("%s/%" G_GINT64_FORMAT, kind, batch);
+
+  return stream_progress_run_key (progress, rest);
 }
 
 static gboolean
 corrupt (GError **error, const StreamProgress *progress, const char *what)
 {
+  if (progress->dir == NULL) {
+    base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The checkpoint %s is damaged: %s", progress->flow,
+                    what);
+    base_error_set_hint (error, "a new checkpoint directory with startingVersion goes on behind what the target has");
+    return FALSE;
+  }
   base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The progress of the flow \"%s\" is damaged: %s",
                   progress->flow, what);
   base_error_add_param (error, "flow", progress->flow);
@@ -74,23 +88,30 @@ delete_pointer (StreamProgress *progress, const char *name, GError **error)
   return store_delete (progress->storage, key, error);
 }
 
-/* Keys of batches sort by number; the last one is the newest. */
+/* The number that a file of offsets or commits is named by; FALSE for other files, such as Hadoop's checksums. */
+static gboolean
+batch_of_name (const char *name, gint64 *batch)
+{
+  gsize length = strlen (name);
+
+  return length > 0 && strspn (name, "0123456789") == length && base_text_parse_int64 (name, batch);
+}
+
 static gboolean
 newest_batch (StreamProgress *progress, const char *kind, gint64 *newest, GError **error)
 {
-  g_autofree char *prefix = g_strdup_printf ("%s/%s/%s/", progress->dir, progress->run_id, kind);
+  g_autofree char *rest = g_strconcat (kind, "/", NULL);
+  g_autofree char *prefix = stream_progress_run_key (progress, rest);
   g_autoptr (GPtrArray) entries = NULL;
 
   if (!store_list (progress->storage, prefix, NULL, STORE_LIST_NAMES_ONLY, 0, &entries, error))
     return FALSE;
   *newest = -1;
-  for (guint i = entries->len; i > 0; i--) {
-    const StoreEntry *entry = g_ptr_array_index (entries, i - 1);
-    const char *name = entry->key + strlen (prefix);
-    if (strlen (name) == 20 && strspn (name, "0123456789") == 20) {
-      *newest = g_ascii_strtoll (name, NULL, 10);
-      return TRUE;
-    }
+  for (guint i = 0; i < entries->len; i++) {
+    const StoreEntry *entry = g_ptr_array_index (entries, i);
+    gint64 batch;
+    if (batch_of_name (entry->key + strlen (prefix), &batch))
+      *newest = MAX (*newest, batch);
   }
   return TRUE;
 }
@@ -152,6 +173,53 @@ stream_progress_open (Store *storage, const char *flow, StreamProgressAccess acc
   return load_run (progress, error) ? g_steal_pointer (&progress) : NULL;
 }
 
+/* The id in the checkpoint's `metadata`; NULL when there is none. */
+static gboolean
+read_id (StreamProgress *progress, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GError) failure = NULL;
+
+  if (!store_read (progress->storage, "metadata", &bytes, error))
+    return FALSE;
+  if (bytes == NULL)
+    return TRUE;
+  gsize size;
+  const char *text = g_bytes_get_data (bytes, &size);
+  g_autoptr (json_t) json = base_json_parse (text, size, "metadata", &failure);
+  const char *id = base_json_string (json, "id");
+  if (id == NULL || *id == '\0' || strlen (id) > 200)
+    return corrupt (error, progress, "its metadata names no stream");
+  progress->run_id = g_strdup (id);
+  return TRUE;
+}
+
+static gboolean
+write_id (StreamProgress *progress, GError **error)
+{
+  g_autofree char *key = stream_progress_run_key (progress, "metadata");
+  g_autofree char *text = g_strdup_printf ("{\"id\":\"%s\"}", progress->run_id);
+
+  return store_put (progress->storage, key, text, strlen (text), STORE_PUT_SYNCED, error);
+}
+
+StreamProgress *
+stream_progress_open_checkpoint (Store *checkpoint, GError **error)
+{
+  g_autoptr (StreamProgress) progress = g_new0 (StreamProgress, 1);
+
+  progress->storage = store_ref (checkpoint);
+  progress->flow = g_strdup (store_root (checkpoint));
+  if (!read_id (progress, error))
+    return NULL;
+  if (progress->run_id == NULL) {
+    progress->run_id = base_text_uuid ();
+    if (!write_id (progress, error))
+      return NULL;
+  }
+  return load_run (progress, error) ? g_steal_pointer (&progress) : NULL;
+}
+
 void
 stream_progress_free (StreamProgress *progress)
 {
@@ -183,12 +251,64 @@ stream_progress_is_marked_done (const StreamProgress *progress)
   return progress->marked_done;
 }
 
+/* ---- the text of a batch's offsets ---- */
+
+static char *
+offsets_text (const json_t *offsets)
+{
+  const json_t *sources = json_object_get (offsets, "sources");
+  g_autoptr (GString) text = g_string_new ("v1\n");
+
+  g_string_append_printf (text, "{\"batchWatermarkMs\":0,\"batchTimestampMs\":%" G_GINT64_FORMAT ",\"conf\":{}}",
+                          base_json_int64 (offsets, "clockUs", 0) / 1000);
+  for (size_t i = 0; i < json_array_size (sources); i++) {
+    const json_t *offset = json_array_get (sources, i);
+    g_autofree char *line = json_is_object (offset) ? base_json_text (offset) : g_strdup ("-");
+    g_string_append_printf (text, "\n%s", line);
+  }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* One line of offsets; what it is goes to the end of @sources. */
+static gboolean
+read_source_line (const char *line, json_t *sources, GError **error)
+{
+  if (strcmp (line, "-") == 0)
+    return json_array_append_new (sources, json_null ()) == 0;
+  json_t *offset = base_json_parse (line, strlen (line), "an offset", error);
+  return offset != NULL && json_array_append_new (sources, offset) == 0;
+}
+
+static json_t *
+parse_offsets (StreamProgress *progress, gint64 batch, const char *text, gsize size, GError **error)
+{
+  g_autofree char *copy = g_strndup (text, size);
+  g_auto (GStrv) lines = g_strsplit (copy, "\n", -1);
+  g_autoptr (json_t) sources = json_array ();
+  g_autoptr (GError) failure = NULL;
+
+  if (lines[0] == NULL || strcmp (lines[0], "v1") != 0 || lines[1] == NULL) {
+    (void) corrupt (error, progress, "offsets are not of the form \"v1\"");
+    return NULL;
+  }
+  g_autoptr (json_t) head = base_json_parse (lines[1], strlen (lines[1]), "the first line of offsets", &failure);
+  for (guint i = 2; head != NULL && lines[i] != NULL; i++)
+    if (*lines[i] != '\0' && !read_source_line (lines[i], sources, &failure))
+      break;
+  if (failure != NULL) {
+    (void) corrupt (error, progress, failure->message);
+    return NULL;
+  }
+  gint64 clock_ms = CLAMP (base_json_int64 (head, "batchTimestampMs", 0), 0, G_MAXINT64 / 1000);
+  return json_pack ("{s:I, s:I, s:O}", "batch", (json_int_t) batch, "clockUs", (json_int_t) (clock_ms * 1000),
+                    "sources", sources);
+}
+
 gboolean
 stream_progress_read (StreamProgress *progress, gint64 batch, json_t **offsets, char **digest, GError **error)
 {
   g_autofree char *key = batch_key (progress, "offsets", batch);
   g_autoptr (GBytes) bytes = NULL;
-  g_autoptr (GError) failure = NULL;
 
   if (!store_read (progress->storage, key, &bytes, error))
     return FALSE;
@@ -198,13 +318,11 @@ stream_progress_read (StreamProgress *progress, gint64 batch, json_t **offsets, 
   }
   gsize size;
   const char *text = g_bytes_get_data (bytes, &size);
-  g_autoptr (json_t) parsed = base_json_parse (text, size, key, &failure);
+  json_t *parsed = parse_offsets (progress, batch, text, size, error);
   if (parsed == NULL)
-    return corrupt (error, progress, failure->message);
-  if (base_json_int64 (parsed, "batch", -1) != batch || !json_is_array (json_object_get (parsed, "sources")))
-    return corrupt (error, progress, "offsets are not of the expected form");
+    return FALSE;
   *digest = base_text_sha256 (text, size);
-  *offsets = g_steal_pointer (&parsed);
+  *offsets = parsed;
   return TRUE;
 }
 
@@ -212,8 +330,10 @@ gboolean
 stream_progress_plan (StreamProgress *progress, const json_t *offsets, char **digest, GError **error)
 {
   g_autofree char *key = batch_key (progress, "offsets", progress->last_planned + 1);
-  g_autofree char *text = base_json_text (offsets);
+  g_autofree char *text = offsets_text (offsets);
 
+  if (progress->last_planned < 0 && progress->dir != NULL && !write_id (progress, error))
+    return FALSE;
   if (!store_put (progress->storage, key, text, strlen (text), STORE_PUT_SYNCED, error))
     return FALSE;
   progress->last_planned++;
@@ -225,27 +345,29 @@ stream_progress_plan (StreamProgress *progress, const json_t *offsets, char **di
 void
 stream_progress_mark_done (StreamProgress *progress)
 {
+  static const char text[] = "v1\n{\"nextBatchWatermarkMs\":0}";
   g_autofree char *key = batch_key (progress, "commits", progress->last_planned);
+  StorePutFlags flags = progress->dir != NULL ? STORE_PUT_UNSYNCED : STORE_PUT_SYNCED;
 
   /* A lost mark only repeats a batch that the target knows to be done. */
-  (void) store_put (progress->storage, key, "{}", 2, STORE_PUT_UNSYNCED, NULL);
+  (void) store_put (progress->storage, key, text, strlen (text), flags, NULL);
   progress->marked_done = TRUE;
 }
 
 void
 stream_progress_forget_below (StreamProgress *progress, gint64 batch)
 {
-  static const char *const kinds[] = { "offsets", "commits" };
+  static const char *const kinds[] = { "offsets/", "commits/" };
 
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
-    g_autofree char *prefix = g_strdup_printf ("%s/%s/%s/", progress->dir, progress->run_id, kinds[k]);
-    g_autofree char *limit = batch_key (progress, kinds[k], batch);
+    g_autofree char *prefix = stream_progress_run_key (progress, kinds[k]);
     g_autoptr (GPtrArray) entries = NULL;
     if (!store_list (progress->storage, prefix, NULL, STORE_LIST_NAMES_ONLY, 0, &entries, NULL))
       continue;
     for (guint i = 0; i < entries->len; i++) {
       const StoreEntry *entry = g_ptr_array_index (entries, i);
-      if (strcmp (entry->key, limit) < 0)
+      gint64 number;
+      if (batch_of_name (entry->key + strlen (prefix), &number) && number < batch)
         (void) store_delete (progress->storage, entry->key, NULL);
     }
   }
@@ -282,7 +404,9 @@ stream_progress_reset_end (StreamProgress *progress, GError **error)
 char *
 stream_progress_state_key (const StreamProgress *progress, const char *source, const char *name)
 {
-  return g_strdup_printf ("%s/%s/state/%s/%s", progress->dir, progress->run_id, source, name);
+  g_autofree char *rest = g_strdup_printf ("state/%s/%s", source, name);
+
+  return stream_progress_run_key (progress, rest);
 }
 
 Store *

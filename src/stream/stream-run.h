@@ -25,7 +25,8 @@ typedef struct {
 /* Where the rows go. */
 typedef struct StreamSink StreamSink;
 struct StreamSink {
-  /* What the target proves: the newest batch of @run_id (-1 = none) and its digest ((nullable) (transfer full)). */
+  /* What the target proves: the newest batch of @run_id (-1 = none) and its digest ((nullable) (transfer full): NULL = it keeps
+   * none). */
   gboolean (*proof) (StreamSink *sink, const char *run_id, gint64 *batch, char **digest, GError **error);
   /* Reads the leaves as they are shown now and commits; repeats of one batch change nothing the second time. */
   gboolean (*apply) (StreamSink *sink, const StreamBatch *batch, GError **error);
@@ -37,11 +38,13 @@ typedef struct {
   guint n_sources;
   StreamSink *sink;
   BaseClock clock;
+  guint max_batches;  /* new batches to plan and apply, 0 = all up to the end */
   BaseCancel *cancel; /* (nullable) */
 } StreamRun;
 
 typedef struct {
-  guint n_batches; /* applied by this run */
+  guint
+      n_batches; /* applied by this run; steps over commits without rows are logged, but not applied and not counted */
   StreamBacklog backlog;
   gboolean must_restart; /* a source's schema grew: make the flow's plan anew and run again, at once and uncounted */
 } StreamRunOutcome;

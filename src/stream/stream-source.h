@@ -29,7 +29,7 @@ typedef struct {
    * Errors end the flow. */
   gboolean (*begin) (StreamSource *source, StreamProgress *progress, const json_t *last, GError **error);
   /* @next: (out) (transfer full) (nullable): the offset after @last, NULL when everything up to the fixed end is read.
-   * @has_rows: (out): FALSE when the step passes nothing that could give a row (the offset still moves). */
+   * @has_rows: (out): FALSE when the step passes nothing that could give a row: it is logged and not applied. */
   gboolean (*plan) (StreamSource *source, const json_t *last, json_t **next, gboolean *has_rows, GError **error);
   /* From now on the leaf's scan gives the rows after @last ((nullable): from the start) up to @next; none when they are equal, or
    * when @next is NULL. */

@@ -3,7 +3,7 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "delta-checkpoint.h"
-#include "stream-feed.h"
+#include "stream-table.h"
 
 #include <string.h>
 
@@ -40,6 +40,23 @@ table_of_three (void)
   return fixture;
 }
 
+/* A stream of the feed of the table, whether the options say so or not. */
+static StreamSource *
+new_stream (DeltaSnapshot *snapshot, const char *const *options, GError **error)
+{
+  g_autoptr (GPtrArray) pairs = g_ptr_array_new ();
+
+  for (guint i = 0; options != NULL && options[i] != NULL; i++)
+    g_ptr_array_add (pairs, (gpointer) options[i]);
+  g_ptr_array_add (pairs, (gpointer) "readChangeFeed");
+  g_ptr_array_add (pairs, (gpointer) "true");
+  g_ptr_array_add (pairs, NULL);
+  StreamTableRequest request = { .name = "main.t",
+                                 .snapshot = snapshot,
+                                 .options = (const char *const *) pairs->pdata };
+  return stream_table_new (&request, error);
+}
+
 static StreamSource *
 open_stream (LogFixture *fixture, const char *const *options)
 {
@@ -48,7 +65,7 @@ open_stream (LogFixture *fixture, const char *const *options)
   StreamSource *source;
 
   g_assert_no_error (error);
-  source = stream_feed_new (0, "main.t", snapshot, options, NULL, &error);
+  source = new_stream (snapshot, options, &error);
   g_assert_no_error (error);
   g_assert_true (source->klass->begin (source, NULL, NULL, &error));
   return source;
@@ -267,7 +284,7 @@ test_excluded_files (void)
   expect_offset (last, 5, -1, FALSE);
   stream_source_free (source);
   json_decref (last);
-  g_assert_null (stream_feed_new (0, "t", snapshot, bad, NULL, &error));
+  g_assert_null (new_stream (snapshot, bad, &error));
   g_assert_cmpstr (base_error_condition (error), ==, "DELTA_REGEX_OPT_SYNTAX_ERROR");
 }
 
