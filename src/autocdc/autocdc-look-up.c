@@ -226,17 +226,31 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
   return delta_scan_new (snapshot, &request, work->cancel, error);
 }
 
+/* A target without columns or rows yet. */
+static void
+define_no_rows (AutoCdcWork *work, const char *name)
+{
+  autocdc_work_define (work, name,
+                       "SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn, NULL::BIGINT AS rid, {K}, s AS st,"
+                       " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh{V} FROM {reduced} WHERE false");
+}
+
 gboolean
 autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
-  g_autofree char *list = row_columns (work, present, payload);
+  g_autofree char *list = NULL;
 
+  if (work->layout->is_new || delta_snapshot_n_files (snapshot) == 0) {
+    define_no_rows (work, name);
+    return TRUE;
+  }
   g_clear_pointer (&work->scan, delta_scan_unref);
   if (!(work->scan = new_scan (work, snapshot, payload, NULL, error)))
     return FALSE;
   set_scan_keys (work, present, "q");
   set_row_id_bases (work);
+  list = row_columns (work, present, payload);
   autocdc_work_set (work, "row columns", list);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   work->has_rows = TRUE;
@@ -294,7 +308,7 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
   if (!inputs)
     return FALSE;
   if (inputs->len == 0) {
-    autocdc_define_no_rows (work);
+    define_no_rows (work, "rows");
     return TRUE;
   }
   if (!(scan = new_scan (work, snapshot, TRUE, inputs, error)))
@@ -308,15 +322,6 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
                             " (SELECT o.* FROM {old} o SEMI JOIN {keys} q ON {J:o,q}) r"
                             " ON {scan keys} AND t.place = r.fi AND t.rn = r.rn",
                             NULL, error);
-}
-
-/* A target without columns or rows yet. */
-void
-autocdc_define_no_rows (AutoCdcWork *work)
-{
-  autocdc_work_define (work, "rows",
-                       "SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn, NULL::BIGINT AS rid, {K}, s AS st,"
-                       " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh{V} FROM {reduced} WHERE false");
 }
 
 gboolean
@@ -340,11 +345,8 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
 gboolean
 autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
-  if (work->layout->is_new || delta_snapshot_n_files (snapshot) == 0)
-    autocdc_define_no_rows (work);
-  else if (!autocdc_look_up_rows (work, snapshot, "rows", TRUE, error))
-    return FALSE;
-  return autocdc_look_up_state (work, delta_snapshot_table (snapshot), error);
+  return autocdc_look_up_rows (work, snapshot, "rows", TRUE, error) &&
+         autocdc_look_up_state (work, delta_snapshot_table (snapshot), error);
 }
 
 /* ---- the union ---- */

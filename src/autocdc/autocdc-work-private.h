@@ -102,13 +102,11 @@ void autocdc_append_value (GString *out, const char *expr, const BaseType *from,
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
 /* {best}, {reduced}, {keys}, {batch}. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
-/* Makes the table @name with the columns of {rows}; without @payload no v. Sets work->scan. */
+/* The relation @name with the columns of {rows}; without @payload no v, st and en. Sets work->scan. */
 gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload,
                                GError **error);
 /* {rows} from {old}, which has no payload, for {keys}. */
 gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* {rows} without a row. */
-void autocdc_define_no_rows (AutoCdcWork *work);
 gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
 /* {rows}, {state}. */
 gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
