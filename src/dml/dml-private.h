@@ -16,6 +16,7 @@ gboolean dml_create_table (const DmlContext *context, const SqlStatement *statem
 gboolean dml_drop_table (const DmlContext *context, const SqlStatement *statement, GError **error);
 gboolean dml_insert (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_delete (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_update (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_truncate (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_describe_history (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
                                GError **error);

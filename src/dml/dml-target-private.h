@@ -124,6 +124,10 @@ SqlExpr **dml_assigned_values (DmlTarget *target, const SqlAssignmentList *assig
 RelationPlan *dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_extra, const gboolean *given,
                               GError **error);
 
+gboolean dml_is_generated (const BaseField *field);
+/* Drops a temporary table of the statement's. */
+void dml_drop_temporary (const DmlContext *context, const char *table);
+
 /**
  * dml_target_commit:
  * @commit: metrics and operation; reads_table is set here, executionTimeMs added to its metrics

@@ -612,7 +612,20 @@ dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_extra, const gboo
   return relation_plan_project (assigned, items, n_extra + n_columns, &target->relation, error);
 }
 
+gboolean
+dml_is_generated (const BaseField *field)
+{
+  return field->metadata != NULL && base_json_string (field->metadata, "delta.generationExpression") != NULL;
+}
+
 /* ---- ends ---- */
+
+void
+dml_drop_temporary (const DmlContext *context, const char *table)
+{
+  g_autofree char *sql = g_strdup_printf ("DROP TABLE IF EXISTS temp.%s", table);
+  (void) duck_session_execute (context->duck, sql, NULL, NULL); /* it goes with the session at the latest */
+}
 
 gboolean
 dml_target_commit (DmlTarget *target, WriteCommit *commit, gboolean last, gboolean *is_done, GError **error)
