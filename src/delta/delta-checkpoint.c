@@ -47,8 +47,9 @@ static const struct {
   { "protocol", "{\"minReaderVersion\":\"INTEGER\",\"minWriterVersion\":\"INTEGER\",\"readerFeatures\":[\"VARCHAR\"],"
                 "\"writerFeatures\":[\"VARCHAR\"]}" },
   { "domainMetadata", "{\"domain\":\"VARCHAR\",\"configuration\":\"VARCHAR\",\"removed\":\"BOOLEAN\"}" },
+  { "checkpointMetadata", "{\"version\":\"BIGINT\",\"tags\":\"MAP(VARCHAR, VARCHAR)\"}" },
 };
-enum { COL_TXN, COL_ADD, COL_REMOVE, COL_METADATA, COL_PROTOCOL, COL_DOMAIN };
+enum { COL_TXN, COL_ADD, COL_REMOVE, COL_METADATA, COL_PROTOCOL, COL_DOMAIN, COL_CHECKPOINT, N_V1 = COL_CHECKPOINT };
 
 /* When ---------------------------------------------------------------------------------------------------------------- */
 
@@ -119,6 +120,16 @@ add_file_row (DuckTable *table, guint column, DeltaFile *file, GString *scratch)
   add_row (table, column, scratch->str, scratch->len);
 }
 
+/* Whether the checkpoint is to be of the V2 form: delta.checkpointPolicy asks for it and readers know of it. */
+static gboolean
+wants_v2 (DeltaSnapshot *snapshot)
+{
+  const char *policy = delta_metadata_property (delta_snapshot_metadata (snapshot), "delta.checkpointPolicy");
+
+  return policy != NULL && g_ascii_strcasecmp (policy, "v2") == 0 &&
+         delta_protocol_has (delta_snapshot_protocol (snapshot), "v2Checkpoint");
+}
+
 static void
 add_small_rows (DuckTable *table, DeltaSnapshot *snapshot, gint64 now_us)
 {
@@ -127,6 +138,9 @@ add_small_rows (DuckTable *table, DeltaSnapshot *snapshot, gint64 now_us)
   g_autoptr (GPtrArray) txns = delta_snapshot_txns (snapshot);
   g_autoptr (GPtrArray) domains = delta_snapshot_domains (snapshot);
 
+  if (wants_v2 (snapshot))
+    add_json_row (table, COL_CHECKPOINT,
+                  json_pack ("{s:I}", "version", (json_int_t) delta_snapshot_version (snapshot)));
   add_json_row (table, COL_PROTOCOL, delta_protocol_to_json (delta_snapshot_protocol (snapshot)));
   add_json_row (table, COL_METADATA, delta_metadata_to_json (metadata));
   for (guint i = 0; i < txns->len; i++) {
@@ -172,20 +186,23 @@ make_rows (DeltaSnapshot *snapshot, gint64 now_us)
 }
 
 static char *
-make_select (guint64 handle)
+make_select (guint64 handle, gboolean v2)
 {
   GString *sql = g_string_new ("SELECT ");
 
-  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+  for (guint i = 0; i < (v2 ? G_N_ELEMENTS (columns) : N_V1); i++)
     g_string_append_printf (sql, "%sjson_transform(r.\"%s\", '%s') AS \"%s\"", i > 0 ? ", " : "", columns[i].name,
                             columns[i].type, columns[i].name);
   g_string_append_printf (sql, " FROM sluice_files(%" G_GUINT64_FORMAT "::UBIGINT) r", handle);
   return g_string_free (sql, FALSE);
 }
 
+/* `checksum` is the MD5 of the other members in their canonical form (PROTOCOL.md "JSON checksum"). */
 static gboolean
 write_hint (Store *store, DeltaVersion version, guint64 n_actions, gint64 size_bytes, guint n_adds, GError **error)
 {
+  g_autofree char *canonical = NULL;
+  g_autofree char *checksum = NULL;
   g_autofree char *text = NULL;
   DeltaVersion present;
 
@@ -193,9 +210,13 @@ write_hint (Store *store, DeltaVersion version, guint64 n_actions, gint64 size_b
     return FALSE;
   if (present >= version)
     return TRUE;
+  canonical = g_strdup_printf ("\"numOfAddFiles\"=%u,\"size\"=%" G_GUINT64_FORMAT ",\"sizeInBytes\"=%" G_GINT64_FORMAT
+                               ",\"version\"=%" G_GINT64_FORMAT,
+                               n_adds, n_actions, size_bytes, version);
+  checksum = g_compute_checksum_for_string (G_CHECKSUM_MD5, canonical, -1);
   text = g_strdup_printf ("{\"version\":%" G_GINT64_FORMAT ",\"size\":%" G_GUINT64_FORMAT
-                          ",\"sizeInBytes\":%" G_GINT64_FORMAT ",\"numOfAddFiles\":%u}",
-                          version, n_actions, size_bytes, n_adds);
+                          ",\"sizeInBytes\":%" G_GINT64_FORMAT ",\"numOfAddFiles\":%u,\"checksum\":\"%s\"}",
+                          version, n_actions, size_bytes, n_adds, checksum);
   return store_put (store, DELTA_LOG_LAST_CHECKPOINT, text, strlen (text), STORE_PUT_SYNCED, error);
 }
 
@@ -225,7 +246,7 @@ delta_checkpoint_write (DeltaSnapshot *snapshot, const BaseClock *clock, BaseCan
   n_actions = duck_table_n_rows (rows);
   handle = duck_engine_lend_table (delta_table_engine (table), rows);
   duck_holds_add (holds, delta_table_engine (table), handle);
-  sql = make_select (handle);
+  sql = make_select (handle, wants_v2 (snapshot));
   files = duck_session_copy_parquet (session, sql, scratch, NULL, cancel, error);
   if (files == NULL) {
     base_error_add_context (error, "writing a checkpoint of %s", delta_table_location (table));
@@ -258,7 +279,7 @@ keep_from (const DeltaLogListing *listing, gint64 cutoff_ms)
   }
   for (guint i = 0; i < listing->checkpoints->len; i++) {
     const DeltaLogCheckpoint *checkpoint = &g_array_index (listing->checkpoints, DeltaLogCheckpoint, i);
-    if (checkpoint->version <= newest_old && !checkpoint->v2)
+    if (checkpoint->version <= newest_old)
       keep = checkpoint->version;
   }
   return keep;

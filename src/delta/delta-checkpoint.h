@@ -17,7 +17,7 @@ gboolean delta_checkpoint_is_due (DeltaSnapshot *snapshot);
 /**
  * delta_checkpoint_write:
  *
- * Writes `<version>.checkpoint.parquet` for @snapshot, then `_last_checkpoint`. Tombstones older than
+ * Writes `<version>.checkpoint.parquet` for @snapshot, of the V2 form where delta.checkpointPolicy = v2, then `_last_checkpoint`. Tombstones older than
  * delta.deletedFileRetentionDuration are left out. A checkpoint that is already there is left as it is.
  *
  * Errors:   storage errors, UNSUPPORTED_FEATURE (a store without local paths). The table is unharmed by any of them.

@@ -1,10 +1,12 @@
 /* The files of `_delta_log`: names, listings, and the lines of a commit.
  *
  *   <20 digits>.json                                          a commit
- *   <20 digits>.checkpoint.parquet                            a checkpoint in one file
+ *   <20 digits>.checkpoint.parquet                            a checkpoint in one file, of the V1 or the V2 form
  *   <20 digits>.checkpoint.<10 digits>.<10 digits>.parquet    part P of N of a checkpoint
- *   <20 digits>.checkpoint.<uuid>.(json|parquet)              a V2 checkpoint
+ *   <20 digits>.checkpoint.<uuid>.(json|parquet)              a checkpoint of the V2 form
+ *   _sidecars/<any>.parquet                                   file actions of V2 checkpoints
  *   <20 digits>.<20 digits>.compacted.json                    a log compaction
+ *   <20 digits>.crc                                           what the version must add up to
  *   _last_checkpoint                                          a hint
  */
 #pragma once
@@ -15,12 +17,14 @@
 G_BEGIN_DECLS
 
 #define DELTA_LOG_DIRECTORY       "_delta_log/"
+#define DELTA_LOG_SIDECARS        DELTA_LOG_DIRECTORY "_sidecars/"
 #define DELTA_LOG_LAST_CHECKPOINT DELTA_LOG_DIRECTORY "_last_checkpoint"
 /* A commit file of more than this is refused: a line of it may become one JSON tree. */
 #define DELTA_LOG_MAX_COMMIT_BYTES (G_GINT64_CONSTANT (1) << 30)
 
 char *delta_log_commit_key (DeltaVersion version);     /* (transfer full) */
 char *delta_log_checkpoint_key (DeltaVersion version); /* (transfer full): of a checkpoint in one file */
+char *delta_log_checksum_key (DeltaVersion version);   /* (transfer full) */
 
 typedef struct {
   DeltaVersion version;
@@ -29,19 +33,35 @@ typedef struct {
   gint64 modified_us;
 } DeltaLogCommit;
 
+typedef enum {
+  DELTA_CHECKPOINT_CLASSIC, /* one Parquet file named by its version; may be of the V2 form */
+  DELTA_CHECKPOINT_PARTS,
+  DELTA_CHECKPOINT_UUID_JSON,
+  DELTA_CHECKPOINT_UUID_PARQUET,
+} DeltaCheckpointKind;
+
 typedef struct {
   DeltaVersion version;
-  gboolean v2;
-  guint n_parts; /* 1 when it is one file; parts are then not numbered */
+  DeltaCheckpointKind kind;
+  guint n_parts; /* 1 but for PARTS */
   guint n_found; /* parts seen */
   gint64 size_bytes;
+  char uuid[37]; /* of the UUID kinds */
 } DeltaLogCheckpoint;
+
+/* The commits @from … @to in one file. */
+typedef struct {
+  DeltaVersion from;
+  DeltaVersion to;
+  gint64 size_bytes;
+} DeltaLogCompaction;
 
 /* What a listing shows, each ascending by version. */
 typedef struct {
   GArray *commits;     /* DeltaLogCommit */
   GArray *checkpoints; /* DeltaLogCheckpoint: whole ones only */
-  gboolean compacted;  /* some log compaction was seen */
+  GArray *compactions; /* DeltaLogCompaction, by from, then by to */
+  GArray *checksums;   /* DeltaVersion: which versions have one */
 } DeltaLogListing;
 void delta_log_listing_clear (DeltaLogListing *listing);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DeltaLogListing, delta_log_listing_clear)
@@ -50,7 +70,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DeltaLogListing, delta_log_listing_clear)
 gboolean delta_log_list (Store *store, DeltaVersion from, gboolean names_only, DeltaLogListing *listing,
                          GError **error);
 
-/* Keys of a checkpoint's files. Returns: (transfer full): NULL-terminated. */
+/* Whether @version has a checksum file. */
+gboolean delta_log_has_checksum (const DeltaLogListing *listing, DeltaVersion version);
+/* The longest compaction that begins at @from and ends at @to or before; NULL when there is none. */
+const DeltaLogCompaction *delta_log_find_compaction (const DeltaLogListing *listing, DeltaVersion from,
+                                                     DeltaVersion to);
+char *delta_log_compaction_key (const DeltaLogCompaction *compaction); /* (transfer full) */
+
+/* Keys of a checkpoint's files, without sidecars. Returns: (transfer full): NULL-terminated. */
 char **delta_log_checkpoint_keys (const DeltaLogCheckpoint *checkpoint);
 
 /* The version that _last_checkpoint names; DELTA_VERSION_NONE when it is not there or cannot be believed. */
@@ -67,7 +94,10 @@ gboolean delta_log_parse (const char *text, gsize size, const char *file_name, g
 gboolean delta_log_parse_line (const char *text, gsize size, guint kinds, DeltaLogActionFunc func, gpointer data,
                                GError **error);
 
-/* Reads one commit file. @bytes: (out) (nullable): NULL when it is not there. */
+/* Reads a file of actions whole. @bytes: (out) (nullable): NULL when it is not there.
+ * Errors: DELTA_LOG_CORRUPT when it is larger than DELTA_LOG_MAX_COMMIT_BYTES. */
+gboolean delta_log_read_file (Store *store, const char *key, GBytes **bytes, GError **error);
+/* The same for one commit file. */
 gboolean delta_log_read_commit (Store *store, DeltaVersion version, GBytes **bytes, GError **error);
 
 void delta_txn_free (DeltaTxn *txn);

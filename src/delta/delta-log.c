@@ -26,17 +26,39 @@ delta_log_checkpoint_key (DeltaVersion version)
   return g_strdup_printf (DELTA_LOG_DIRECTORY "%020" G_GINT64_FORMAT ".checkpoint.parquet", version);
 }
 
+char *
+delta_log_checksum_key (DeltaVersion version)
+{
+  return g_strdup_printf (DELTA_LOG_DIRECTORY "%020" G_GINT64_FORMAT ".crc", version);
+}
+
+char *
+delta_log_compaction_key (const DeltaLogCompaction *compaction)
+{
+  return g_strdup_printf (DELTA_LOG_DIRECTORY "%020" G_GINT64_FORMAT ".%020" G_GINT64_FORMAT ".compacted.json",
+                          compaction->from, compaction->to);
+}
+
 char **
 delta_log_checkpoint_keys (const DeltaLogCheckpoint *checkpoint)
 {
   char **keys = g_new0 (char *, checkpoint->n_parts + 1);
 
-  if (checkpoint->n_parts == 1 && checkpoint->n_found == 1)
+  switch (checkpoint->kind) {
+  case DELTA_CHECKPOINT_CLASSIC:
     keys[0] = delta_log_checkpoint_key (checkpoint->version);
-  else
+    break;
+  case DELTA_CHECKPOINT_PARTS:
     for (guint i = 0; i < checkpoint->n_parts; i++)
       keys[i] = g_strdup_printf (DELTA_LOG_DIRECTORY "%020" G_GINT64_FORMAT ".checkpoint.%010u.%010u.parquet",
                                  checkpoint->version, i + 1, checkpoint->n_parts);
+    break;
+  case DELTA_CHECKPOINT_UUID_JSON:
+  case DELTA_CHECKPOINT_UUID_PARQUET:
+    keys[0] = g_strdup_printf (DELTA_LOG_DIRECTORY "%020" G_GINT64_FORMAT ".checkpoint.%s.%s", checkpoint->version,
+                               checkpoint->uuid, checkpoint->kind == DELTA_CHECKPOINT_UUID_JSON ? "json" : "parquet");
+    break;
+  }
   return keys;
 }
 
@@ -60,30 +82,70 @@ delta_log_listing_clear (DeltaLogListing *listing)
 {
   g_clear_pointer (&listing->commits, g_array_unref);
   g_clear_pointer (&listing->checkpoints, g_array_unref);
+  g_clear_pointer (&listing->compactions, g_array_unref);
+  g_clear_pointer (&listing->checksums, g_array_unref);
 }
 
 /* Parts of one checkpoint come one after the other in a sorted listing; a second set of parts with another N starts anew. */
 static void
-note_checkpoint (GArray *checkpoints, DeltaVersion version, gboolean v2, gint64 part, gint64 n_parts, gint64 size_bytes)
+note_part (GArray *checkpoints, DeltaVersion version, gint64 part, gint64 n_parts, gint64 size_bytes)
 {
   DeltaLogCheckpoint *last = NULL;
 
-  if (n_parts < 1 || n_parts > 100000 || part < 1 || part > n_parts)
+  /* No writer numbers a single part; without it the commits are read. */
+  if (n_parts < 2 || n_parts > 100000 || part < 1 || part > n_parts)
     return;
   for (guint i = checkpoints->len; i > 0 && last == NULL; i--) {
     DeltaLogCheckpoint *seen = &g_array_index (checkpoints, DeltaLogCheckpoint, i - 1);
     if (seen->version != version)
       break;
-    if (seen->n_parts == n_parts && seen->v2 == v2 && n_parts > 1)
+    if (seen->kind == DELTA_CHECKPOINT_PARTS && seen->n_parts == n_parts)
       last = seen;
   }
   if (last != NULL) {
     last->n_found += part == last->n_found + 1 ? 1 : 0;
     last->size_bytes += MAX (size_bytes, 0);
   } else {
-    DeltaLogCheckpoint checkpoint = { version, v2, (guint) n_parts, part == 1 ? 1 : 0, MAX (size_bytes, 0) };
+    DeltaLogCheckpoint checkpoint = { .version = version,
+                                      .kind = DELTA_CHECKPOINT_PARTS,
+                                      .n_parts = (guint) n_parts,
+                                      .n_found = part == 1 ? 1 : 0,
+                                      .size_bytes = MAX (size_bytes, 0) };
     g_array_append_val (checkpoints, checkpoint);
   }
+}
+
+/* @at: what follows `<version>.checkpoint.`. */
+static void
+note_checkpoint (GArray *checkpoints, DeltaVersion version, const char *at, gint64 size_bytes)
+{
+  DeltaLogCheckpoint checkpoint = { .version = version, .n_parts = 1, .n_found = 1, .size_bytes = MAX (size_bytes, 0) };
+  const char *rest = at;
+  gint64 part;
+  gint64 n_parts;
+
+  if (strcmp (at, "parquet") == 0) {
+    g_array_append_val (checkpoints, checkpoint);
+    return;
+  }
+  if (read_digits (&rest, 10, &part) && *rest == '.') {
+    rest++;
+    if (read_digits (&rest, 10, &n_parts) && strcmp (rest, ".parquet") == 0)
+      note_part (checkpoints, version, part, n_parts, size_bytes);
+    return;
+  }
+  if (strlen (at) < 37 || at[36] != '.')
+    return;
+  memcpy (checkpoint.uuid, at, 36);
+  if (!g_uuid_string_is_valid (checkpoint.uuid))
+    return;
+  if (strcmp (at + 37, "json") == 0)
+    checkpoint.kind = DELTA_CHECKPOINT_UUID_JSON;
+  else if (strcmp (at + 37, "parquet") == 0)
+    checkpoint.kind = DELTA_CHECKPOINT_UUID_PARQUET;
+  else
+    return;
+  g_array_append_val (checkpoints, checkpoint);
 }
 
 static void
@@ -91,35 +153,56 @@ note_entry (DeltaLogListing *listing, const StoreEntry *entry)
 {
   const char *at = entry->key + strlen (DELTA_LOG_DIRECTORY);
   gint64 version;
-  gint64 part;
-  gint64 n_parts;
+  gint64 to;
 
-  if (!g_str_has_prefix (entry->key, DELTA_LOG_DIRECTORY) || !read_digits (&at, 20, &version))
+  if (!g_str_has_prefix (entry->key, DELTA_LOG_DIRECTORY) || !read_digits (&at, 20, &version) || *at++ != '.')
     return;
-  if (strcmp (at, ".json") == 0) {
+  if (strcmp (at, "json") == 0) {
     DeltaLogCommit commit = { version, entry->size_bytes, entry->modified_us / 1000, entry->modified_us };
     g_array_append_val (listing->commits, commit);
-    return;
+  } else if (strcmp (at, "crc") == 0) {
+    g_array_append_val (listing->checksums, version);
+  } else if (g_str_has_prefix (at, "checkpoint.")) {
+    note_checkpoint (listing->checkpoints, version, at + strlen ("checkpoint."), entry->size_bytes);
+  } else if (read_digits (&at, 20, &to) && strcmp (at, ".compacted.json") == 0 && to > version) {
+    DeltaLogCompaction compaction = { version, to, entry->size_bytes };
+    g_array_append_val (listing->compactions, compaction);
   }
-  if (g_str_has_suffix (at, ".compacted.json")) {
-    listing->compacted = TRUE;
-    return;
+}
+
+gboolean
+delta_log_has_checksum (const DeltaLogListing *listing, DeltaVersion version)
+{
+  /* The versions asked for are the newest. */
+  for (guint i = listing->checksums->len; i > 0; i--) {
+    DeltaVersion seen = g_array_index (listing->checksums, DeltaVersion, i - 1);
+    if (seen <= version)
+      return seen == version;
   }
-  if (!g_str_has_prefix (at, ".checkpoint."))
-    return;
-  at += strlen (".checkpoint.");
-  if (strcmp (at, "parquet") == 0) {
-    note_checkpoint (listing->checkpoints, version, FALSE, 1, 1, entry->size_bytes);
-  } else if (read_digits (&at, 10, &part) && *at == '.') {
-    at++;
-    if (read_digits (&at, 10, &n_parts) && strcmp (at, ".parquet") == 0) {
-      /* No writer numbers a single part; without it the commits are read. */
-      if (n_parts > 1)
-        note_checkpoint (listing->checkpoints, version, FALSE, part, n_parts, entry->size_bytes);
-    }
-  } else if (g_str_has_suffix (at, ".parquet") || g_str_has_suffix (at, ".json")) {
-    note_checkpoint (listing->checkpoints, version, TRUE, 1, 1, entry->size_bytes);
+  return FALSE;
+}
+
+const DeltaLogCompaction *
+delta_log_find_compaction (const DeltaLogListing *listing, DeltaVersion from, DeltaVersion to)
+{
+  const DeltaLogCompaction *best = NULL;
+  guint low = 0;
+  guint high = listing->compactions->len;
+
+  while (low < high) {
+    guint middle = low + (high - low) / 2;
+    if (g_array_index (listing->compactions, DeltaLogCompaction, middle).from < from)
+      low = middle + 1;
+    else
+      high = middle;
   }
+  for (guint i = low; i < listing->compactions->len; i++) {
+    const DeltaLogCompaction *compaction = &g_array_index (listing->compactions, DeltaLogCompaction, i);
+    if (compaction->from > from || compaction->to > to)
+      break;
+    best = compaction;
+  }
+  return best;
 }
 
 gboolean
@@ -136,7 +219,8 @@ delta_log_list (Store *store, DeltaVersion from, gboolean names_only, DeltaLogLi
     return FALSE;
   listing->commits = g_array_new (FALSE, FALSE, sizeof (DeltaLogCommit));
   listing->checkpoints = g_array_new (FALSE, FALSE, sizeof (DeltaLogCheckpoint));
-  listing->compacted = FALSE;
+  listing->compactions = g_array_new (FALSE, FALSE, sizeof (DeltaLogCompaction));
+  listing->checksums = g_array_new (FALSE, FALSE, sizeof (DeltaVersion));
   for (guint i = 0; i < entries->len; i++) {
     const StoreEntry *entry = entries->pdata[i];
     if (strcmp (entry->key, previous) != 0) /* a store may show a key twice */
@@ -172,17 +256,24 @@ delta_log_last_checkpoint (Store *store, DeltaVersion *version, GError **error)
 }
 
 gboolean
-delta_log_read_commit (Store *store, DeltaVersion version, GBytes **bytes, GError **error)
+delta_log_read_file (Store *store, const char *key, GBytes **bytes, GError **error)
 {
-  g_autofree char *key = delta_log_commit_key (version);
   g_autoptr (GBytes) read = NULL;
 
   if (!store_read (store, key, &read, error))
     return FALSE;
   if (read != NULL && g_bytes_get_size (read) > DELTA_LOG_MAX_COMMIT_BYTES)
-    return base_error_set (error, SLUICE_ERROR_DELTA_LOG_CORRUPT, "the commit file %s is larger than 1 GiB", key);
+    return base_error_set (error, SLUICE_ERROR_DELTA_LOG_CORRUPT, "the file %s is larger than 1 GiB", key);
   *bytes = g_steal_pointer (&read);
   return TRUE;
+}
+
+gboolean
+delta_log_read_commit (Store *store, DeltaVersion version, GBytes **bytes, GError **error)
+{
+  g_autofree char *key = delta_log_commit_key (version);
+
+  return delta_log_read_file (store, key, bytes, error);
 }
 
 /* Values -------------------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ typedef enum {
   INTERVAL, /* without months and years */
   MAPPING,
   ISOLATION,
+  POLICY,
   PREFIX, /* any key that begins so */
 } Kind;
 
@@ -31,7 +32,7 @@ static const struct {
   { "delta.checkpoint.writeStatsAsJson", BOOLEAN },
   { "delta.checkpoint.writeStatsAsStruct", BOOLEAN },
   { "delta.checkpointInterval", POSITIVE },
-  { "delta.checkpointPolicy", TEXT },
+  { "delta.checkpointPolicy", POLICY },
   { "delta.columnMapping.maxColumnId", NUMBER },
   { "delta.columnMapping.mode", MAPPING },
   { "delta.compatibility.symlinkFormatManifest.enabled", BOOLEAN },
@@ -122,6 +123,8 @@ complaint (Kind kind, const char *value)
     return g_ascii_strcasecmp (value, "Serializable") == 0 || g_ascii_strcasecmp (value, "WriteSerializable") == 0
                ? NULL
                : "Serializable or WriteSerializable";
+  case POLICY:
+    return g_ascii_strcasecmp (value, "classic") == 0 || g_ascii_strcasecmp (value, "v2") == 0 ? NULL : "classic or v2";
   }
   return NULL;
 }

@@ -294,23 +294,53 @@ delta_metadata_has_field_key (DeltaMetadata *metadata, const char *key)
   return FALSE;
 }
 
-/* The features that @metadata makes active. */
+/* NOT NULL, here or in a struct inside. */
+static gboolean
+has_required_field (const BaseType *type)
+{
+  for (guint i = 0; base_type_kind (type) == BASE_TYPE_STRUCT && i < base_type_n_fields (type); i++) {
+    const BaseField *field = base_type_field (type, i);
+    if (!field->nullable || has_required_field (field->type))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean
+is_checkpoint_policy_v2 (DeltaMetadata *metadata)
+{
+  const char *policy = delta_metadata_property (metadata, "delta.checkpointPolicy");
+
+  return policy != NULL && g_ascii_strcasecmp (policy, "v2") == 0;
+}
+
+/* The features that @metadata makes active. One that a table has by its preview's name is not wanted twice. */
 static GPtrArray *
-active_features (DeltaMetadata *metadata)
+active_features (DeltaMetadata *metadata, DeltaProtocol *protocol)
 {
   GPtrArray *names = g_ptr_array_new ();
   g_autofree const char **keys = delta_metadata_property_keys (metadata);
+  BaseType *schema = delta_metadata_schema (metadata);
   const struct {
     const char *name;
     gboolean active;
   } rules[] = {
+    { "appendOnly", delta_metadata_append_only (metadata) },
+    { "invariants", has_required_field (schema) || delta_metadata_has_field_key (metadata, "delta.invariants") },
     { "changeDataFeed", delta_metadata_change_feed (metadata) },
     { "columnMapping", delta_metadata_mapping (metadata) != DELTA_MAPPING_NONE },
     { "deletionVectors", delta_metadata_deletion_vectors (metadata) },
     { "rowTracking", delta_metadata_row_tracking (metadata) },
     { "inCommitTimestamp", delta_metadata_commit_timestamps (metadata) },
-    { "timestampNtz", type_holds (delta_metadata_schema (metadata), BASE_TYPE_TIMESTAMP_NTZ) },
-    { "variantType", type_holds (delta_metadata_schema (metadata), BASE_TYPE_VARIANT) },
+    { "timestampNtz", type_holds (schema, BASE_TYPE_TIMESTAMP_NTZ) },
+    { "typeWidening", delta_metadata_bool (metadata, "delta.enableTypeWidening", FALSE) &&
+                          !delta_protocol_has (protocol, "typeWidening-preview") },
+    { "v2Checkpoint", is_checkpoint_policy_v2 (metadata) },
+    { "variantType", type_holds (schema, BASE_TYPE_VARIANT) && !delta_protocol_has (protocol, "variantType-preview") },
+    { "variantShredding", delta_metadata_bool (metadata, "delta.enableVariantShredding", FALSE) },
+    { "icebergCompatV1", delta_metadata_bool (metadata, "delta.enableIcebergCompatV1", FALSE) },
+    { "icebergCompatV2", delta_metadata_bool (metadata, "delta.enableIcebergCompatV2", FALSE) },
+    { "icebergCompatV3", delta_metadata_bool (metadata, "delta.enableIcebergCompatV3", FALSE) },
     { "generatedColumns", delta_metadata_has_field_key (metadata, "delta.generationExpression") },
     { "allowColumnDefaults", delta_metadata_has_field_key (metadata, "CURRENT_DEFAULT") },
     { "identityColumns", delta_metadata_has_field_key (metadata, "delta.identity.start") },
@@ -330,7 +360,7 @@ active_features (DeltaMetadata *metadata)
 DeltaProtocol *
 delta_protocol_upgraded (DeltaProtocol *protocol, DeltaMetadata *metadata)
 {
-  g_autoptr (GPtrArray) names = active_features (metadata);
+  g_autoptr (GPtrArray) names = active_features (metadata, protocol);
   g_autoptr (DeltaProtocol) upgraded = delta_protocol_ref (protocol);
   gboolean legacy = protocol->writer_version < MAX_WRITER_VERSION;
   int reader = protocol->reader_version;

@@ -72,7 +72,7 @@ leaf_fit (const BaseType *type, const char *name)
   case BASE_TYPE_TIMESTAMP_NTZ:
     if (strcmp (name, "TIMESTAMP WITH TIME ZONE") == 0)
       return DELTA_FIT_CONVERT;
-    fits = g_str_has_prefix (name, "TIMESTAMP");
+    fits = g_str_has_prefix (name, "TIMESTAMP") || strcmp (name, "DATE") == 0; /* a date that became wider */
     break;
   default:
     fits = TRUE;

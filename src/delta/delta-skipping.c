@@ -6,12 +6,14 @@
  * What bounds may not be trusted for:
  *   strings     a maximum may be cut off: a constant that begins with it may still lie below the true maximum
  *   timestamps  are cut to milliseconds by some writers: bounds are widened by one
+ *   doubles     that were FLOAT once: the shortest text of a float is not its value as a double
  *   floats      writers leave NaN out of bounds, and Spark sorts NaN above all numbers: a maximum says nothing about `>`
  *   null counts with deletion vectors mean something only at 0 and at the number of rows
  */
 #include "delta-file-private.h"
 #include "delta-scan.h"
 #include "delta-value-private.h"
+#include "delta-widening.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,8 +84,9 @@ read_bound (DeltaJson json, const char *name, const BaseType *type, DeltaValue *
 }
 
 static void
-read_stats (DeltaFile *file, const char *name, const BaseType *type, ColumnStats *stats)
+read_stats (DeltaFile *file, const char *name, const BaseField *field, ColumnStats *stats)
 {
+  const BaseType *type = field->type;
   const char *text = delta_file_stats (file);
   DeltaJson json;
   DeltaJsonSlice key;
@@ -112,6 +115,9 @@ read_stats (DeltaFile *file, const char *name, const BaseType *type, ColumnStats
   if (base_type_kind (type) == BASE_TYPE_TIMESTAMP || base_type_kind (type) == BASE_TYPE_TIMESTAMP_NTZ) {
     stats->min.integer -= MILLISECOND_US;
     stats->max.integer += MILLISECOND_US;
+  } else if (base_type_kind (type) == BASE_TYPE_DOUBLE && delta_field_was_float (field)) {
+    stats->min.real = MIN (stats->min.real, (double) (float) stats->min.real);
+    stats->max.real = MAX (stats->max.real, (double) (float) stats->max.real);
   }
 }
 
@@ -222,7 +228,7 @@ column_may_match (const BaseField *field, const char *name, DeltaFile *file, con
 {
   g_auto (ColumnStats) stats = { 0 };
 
-  read_stats (file, name, field->type, &stats);
+  read_stats (file, name, field, &stats);
   if (predicate->op == DELTA_PREDICATE_IS_NULL)
     return stats.null_count != 0;
   /* Every other predicate is not true for NULL. */

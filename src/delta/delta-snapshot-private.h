@@ -40,10 +40,21 @@ DeltaMetadata *delta_replay_metadata (DeltaReplay *replay);
 DeltaSnapshot *delta_replay_end (DeltaReplay *replay, DeltaTable *table, const DeltaSnapshotOrigin *origin,
                                  GError **error);
 
-/* Reads a checkpoint into @replay through DuckDB.
- * Errors: DELTA_CHECKPOINT_CORRUPT; DELTA_UNSUPPORTED_FEATURES_FOR_READ for a V2 one. */
+/* Reads a checkpoint, its sidecars too, into @replay. @size_bytes: (out): of all its files.
+ * Errors: DELTA_CHECKPOINT_CORRUPT. */
 gboolean delta_checkpoint_read (DeltaTable *table, const DeltaLogCheckpoint *checkpoint, DeltaReplay *replay,
-                                BaseCancel *cancel, GError **error);
+                                gint64 *size_bytes, BaseCancel *cancel, GError **error);
+/* The keys of a checkpoint's sidecars. @keys: (out) (transfer full) (element-type char*). Errors: as above. */
+gboolean delta_checkpoint_sidecars (DeltaTable *table, const DeltaLogCheckpoint *checkpoint, GPtrArray **keys,
+                                    BaseCancel *cancel, GError **error);
+
+/* What `<version>.crc` says to a snapshot that was worked out without it. */
+typedef enum {
+  DELTA_CHECKSUM_NONE, /* not there, broken, or not enough to tell */
+  DELTA_CHECKSUM_DIFFERS,
+  DELTA_CHECKSUM_CONFIRMS, /* files, protocol, metadata and domains */
+} DeltaChecksum;
+DeltaChecksum delta_checksum_compare (DeltaSnapshot *snapshot);
 
 /* Whether in-commit timestamps rule version @version under @metadata. */
 gboolean delta_metadata_uses_in_commit_timestamp (DeltaMetadata *metadata, DeltaVersion version);

@@ -11,6 +11,7 @@
 #include "delta-file-private.h"
 #include "delta-snapshot-private.h"
 #include "delta-table-private.h"
+#include "delta-widening.h"
 
 #include <string.h>
 
@@ -504,6 +505,13 @@ delta_replay_end (DeltaReplay *replay, DeltaTable *table, const DeltaSnapshotOri
     return NULL;
   }
   if (!delta_protocol_check_read (replay->protocol, error)) {
+    base_error_add_context (error, "opening version %" G_GINT64_FORMAT " of %s", origin->version,
+                            delta_table_location (table));
+    return NULL;
+  }
+  if ((delta_protocol_has (replay->protocol, "typeWidening") ||
+       delta_protocol_has (replay->protocol, "typeWidening-preview")) &&
+      !delta_schema_check_type_changes (delta_metadata_schema (replay->metadata), error)) {
     base_error_add_context (error, "opening version %" G_GINT64_FORMAT " of %s", origin->version,
                             delta_table_location (table));
     return NULL;

@@ -432,29 +432,84 @@ replay_commit (DeltaTable *table, DeltaReplay *replay, DeltaVersion version, GBy
   return FALSE;
 }
 
-/* Adds the commits after @checkpoint up to @target. */
+/* How a snapshot is worked out. */
+typedef struct {
+  const DeltaLogListing *listing;
+  const DeltaLogCheckpoint *checkpoint; /* (nullable): none, all from commits */
+  DeltaVersion target;
+  gboolean use_compactions;
+  gboolean used_compactions; /* (out) */
+} Plan;
+
+/* The actions of one commit. */
 static gboolean
-replay_commits (DeltaTable *table, const DeltaLogListing *listing, DeltaReplay *replay, DeltaVersion from,
-                DeltaVersion target, BaseCancel *cancel, DeltaSnapshotOrigin *origin, GError **error)
+read_and_replay_commit (DeltaTable *table, DeltaReplay *replay, const DeltaLogCommit *commit, DeltaVersion target,
+                        GError **error)
 {
-  for (guint i = first_commit_from (listing, from); i < listing->commits->len; i++) {
-    const DeltaLogCommit *commit = commit_at (listing, i);
-    g_autoptr (GBytes) bytes = NULL;
-    guint kinds = DELTA_REPLAY_KINDS | (commit->version == target ? 1u << DELTA_ACTION_COMMIT_INFO : 0);
-    if (commit->version > target)
+  guint kinds = DELTA_REPLAY_KINDS | (commit->version == target ? 1u << DELTA_ACTION_COMMIT_INFO : 0);
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (!delta_log_read_commit (table->store, commit->version, &bytes, error))
+    return FALSE;
+  if (bytes == NULL)
+    return base_error_set (error, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS,
+                           "version %" G_GINT64_FORMAT " of %s went away while the log was read", commit->version,
+                           delta_table_location (table));
+  return replay_commit (table, replay, commit->version, bytes, kinds, error);
+}
+
+/* The actions of a compaction, which stand for those of its commits. Any failure is a reason to read the commits. */
+static gboolean
+replay_compaction (DeltaTable *table, DeltaReplay *replay, const DeltaLogCompaction *compaction, GError **error)
+{
+  g_autofree char *key = delta_log_compaction_key (compaction);
+  g_autoptr (GBytes) bytes = NULL;
+  const char *text;
+  gsize size;
+
+  if (!delta_log_read_file (table->store, key, &bytes, error))
+    return FALSE;
+  if (bytes == NULL)
+    return base_error_set (error, SLUICE_ERROR_DELTA_LOG_CORRUPT, "the file %s went away", key);
+  text = g_bytes_get_data (bytes, &size);
+  return delta_log_parse (text != NULL ? text : "", size, key, DELTA_REPLAY_KINDS, delta_replay_action, replay, error);
+}
+
+static void
+count_commit (const DeltaLogCommit *commit, DeltaSnapshotOrigin *origin)
+{
+  origin->json_bytes += commit->size_bytes;
+  origin->timestamp_ms = MAX (commit->modified_ms, origin->timestamp_ms + 1);
+  origin->commit_modified_us = commit->modified_us;
+  origin->commit_size_bytes = commit->size_bytes;
+}
+
+/* Adds the commits after the plan's checkpoint. */
+static gboolean
+replay_commits (DeltaTable *table, Plan *plan, DeltaReplay *replay, BaseCancel *cancel, DeltaSnapshotOrigin *origin,
+                GError **error)
+{
+  DeltaVersion from = plan->checkpoint != NULL ? plan->checkpoint->version + 1 : 0;
+  DeltaVersion replayed = from - 1; /* up to here */
+
+  for (guint i = first_commit_from (plan->listing, from); i < plan->listing->commits->len; i++) {
+    const DeltaLogCommit *commit = commit_at (plan->listing, i);
+    const DeltaLogCompaction *compaction = NULL;
+    if (commit->version > plan->target)
       break;
-    if (!base_cancel_check (cancel, error) || !delta_log_read_commit (table->store, commit->version, &bytes, error))
+    if (!base_cancel_check (cancel, error))
       return FALSE;
-    if (bytes == NULL)
-      return base_error_set (error, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS,
-                             "version %" G_GINT64_FORMAT " of %s went away while the log was read", commit->version,
-                             delta_table_location (table));
-    if (!replay_commit (table, replay, commit->version, bytes, kinds, error))
+    if (plan->use_compactions && commit->version > replayed)
+      compaction = delta_log_find_compaction (plan->listing, commit->version, plan->target);
+    if (compaction != NULL) {
+      if (!replay_compaction (table, replay, compaction, error))
+        return FALSE;
+      plan->used_compactions = TRUE;
+      replayed = compaction->to;
+    } else if (commit->version > replayed && !read_and_replay_commit (table, replay, commit, plan->target, error)) {
       return FALSE;
-    origin->json_bytes += (gint64) g_bytes_get_size (bytes);
-    origin->timestamp_ms = MAX (commit->modified_ms, origin->timestamp_ms + 1);
-    origin->commit_modified_us = commit->modified_us;
-    origin->commit_size_bytes = commit->size_bytes;
+    }
+    count_commit (commit, origin);
   }
   return TRUE;
 }
@@ -498,66 +553,94 @@ settle_timestamp (DeltaTable *table, DeltaReplay *replay, DeltaSnapshotOrigin *o
 }
 
 static DeltaSnapshot *
-open_over (DeltaTable *table, const DeltaLogListing *listing, const DeltaLogCheckpoint *checkpoint, DeltaVersion target,
-           BaseCancel *cancel, GError **error)
+open_over (DeltaTable *table, Plan *plan, BaseCancel *cancel, GError **error)
 {
   g_autoptr (DeltaReplay) replay = delta_replay_new (NULL);
   DeltaSnapshotOrigin origin;
 
-  if (!check_contiguous (table, listing, checkpoint, target, error))
+  if (!check_contiguous (table, plan->listing, plan->checkpoint, plan->target, error))
     return NULL;
-  start_origin (listing, checkpoint, target, &origin);
-  if (checkpoint != NULL && !delta_checkpoint_read (table, checkpoint, replay, cancel, error))
+  start_origin (plan->listing, plan->checkpoint, plan->target, &origin);
+  if (plan->checkpoint != NULL &&
+      !delta_checkpoint_read (table, plan->checkpoint, replay, &origin.checkpoint_bytes, cancel, error))
     return NULL;
-  if (!replay_commits (table, listing, replay, checkpoint != NULL ? checkpoint->version + 1 : 0, target, cancel,
-                       &origin, error) ||
+  if (!replay_commits (table, plan, replay, cancel, &origin, error) ||
       !settle_timestamp (table, replay, &origin, error))
     return NULL;
   return delta_replay_end (replay, table, &origin, error);
 }
 
-/* Tries the checkpoints from the newest down, then the bare commits; the first error is the one to tell. */
+/* Compactions save reading many commits, but a writer of one may have left out what the commits say: the removal of a domain, of a
+ * file whose tombstone had expired. So they are taken only where a checksum file confirms what came out. */
 static DeltaSnapshot *
-open_listed (DeltaTable *table, const DeltaLogListing *listing, DeltaVersion target, BaseCancel *cancel, GError **error)
+open_over_compactions (DeltaTable *table, Plan *plan, BaseCancel *cancel)
+{
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+
+  if (plan->listing->compactions->len == 0 || !delta_log_has_checksum (plan->listing, plan->target))
+    return NULL;
+  plan->use_compactions = TRUE;
+  snapshot = open_over (table, plan, cancel, NULL); /* the commits will say what is wrong */
+  plan->use_compactions = FALSE;
+  if (snapshot == NULL || !plan->used_compactions)
+    return NULL;
+  return delta_checksum_compare (snapshot) == DELTA_CHECKSUM_CONFIRMS ? g_steal_pointer (&snapshot) : NULL;
+}
+
+static gboolean
+checksum_differs (const DeltaLogListing *listing, DeltaSnapshot *snapshot)
+{
+  return delta_log_has_checksum (listing, delta_snapshot_version (snapshot)) &&
+         delta_checksum_compare (snapshot) == DELTA_CHECKSUM_DIFFERS;
+}
+
+/* Tries the checkpoints from the newest down, then the bare commits; the first error is the one to tell. A state over a checkpoint
+ * that a checksum file contradicts is worked out once more from the next older start: where that one agrees, the checkpoint
+ * was wrong, else the checksum file is. @settled: (out): FALSE when the listing has no older start. */
+static DeltaSnapshot *
+open_listed (DeltaTable *table, const DeltaLogListing *listing, DeltaVersion target, BaseCancel *cancel,
+             gboolean *settled, GError **error)
 {
   g_autoptr (GError) first = NULL;
-  gboolean v2_seen = FALSE;
+  g_autoptr (DeltaSnapshot) doubtful = NULL;
 
-  for (guint i = listing->checkpoints->len; i > 0; i--) {
-    const DeltaLogCheckpoint *checkpoint = &g_array_index (listing->checkpoints, DeltaLogCheckpoint, i - 1);
+  *settled = TRUE;
+  for (guint i = listing->checkpoints->len + 1; i > 0; i--) {
+    Plan plan = { .listing = listing, .target = target };
+    g_autoptr (DeltaSnapshot) snapshot = NULL;
     g_autoptr (GError) failure = NULL;
-    DeltaSnapshot *snapshot;
-    if (checkpoint->version > target)
+    gboolean differs;
+    if (i > 1)
+      plan.checkpoint = &g_array_index (listing->checkpoints, DeltaLogCheckpoint, i - 2);
+    if (plan.checkpoint != NULL && plan.checkpoint->version > target)
       continue;
-    if (checkpoint->v2) {
-      v2_seen = TRUE;
+    snapshot = open_over_compactions (table, &plan, cancel);
+    if (snapshot != NULL)
+      return g_steal_pointer (&snapshot);
+    snapshot = open_over (table, &plan, cancel, &failure);
+    if (snapshot != NULL) {
+      differs = (plan.checkpoint != NULL || doubtful != NULL) && checksum_differs (listing, snapshot);
+      if (!differs)
+        return g_steal_pointer (&snapshot);
+      if (doubtful != NULL)
+        return g_steal_pointer (&doubtful);
+      doubtful = g_steal_pointer (&snapshot);
       continue;
     }
-    snapshot = open_over (table, listing, checkpoint, target, cancel, &failure);
-    if (snapshot != NULL)
-      return snapshot;
-    if (!g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT)) {
-      g_propagate_error (error, g_steal_pointer (&failure));
+    if (doubtful != NULL && !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_OPERATION_CANCELED) &&
+        !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT)) {
+      *settled = FALSE;
+      return g_steal_pointer (&doubtful);
+    }
+    if (plan.checkpoint == NULL || !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT)) {
+      g_propagate_error (error, first != NULL && plan.checkpoint == NULL ? g_steal_pointer (&first)
+                                                                         : g_steal_pointer (&failure));
       return NULL;
     }
     if (first == NULL)
       first = g_steal_pointer (&failure);
   }
-
-  g_autoptr (GError) failure = NULL;
-  DeltaSnapshot *snapshot = open_over (table, listing, NULL, target, cancel, &failure);
-  if (snapshot != NULL)
-    return snapshot;
-  if (v2_seen && (g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG) ||
-                  g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS))) {
-    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_READ,
-                    "the table %s cannot be read: it needs table features that this engine does not support: "
-                    "v2Checkpoint",
-                    delta_table_location (table));
-    return NULL;
-  }
-  g_propagate_error (error, first != NULL ? g_steal_pointer (&first) : g_steal_pointer (&failure));
-  return NULL;
+  g_assert_not_reached ();
 }
 
 /* @wanted: DELTA_VERSION_NONE = the newest. */
@@ -567,6 +650,7 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
   g_auto (DeltaLogListing) listing = { 0 };
   DeltaVersion hint;
   DeltaVersion latest;
+  gboolean settled;
 
   if (!delta_log_last_checkpoint (table->store, &hint, error))
     return NULL;
@@ -577,17 +661,18 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
         g_array_index (listing.checkpoints, DeltaLogCheckpoint, 0).version <= latest_of (&listing) &&
         (wanted == DELTA_VERSION_NONE || wanted <= latest_of (&listing))) {
       g_autoptr (GError) failure = NULL;
-      DeltaSnapshot *snapshot =
-          open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest_of (&listing) : wanted, cancel, &failure);
-      if (snapshot != NULL)
+      DeltaSnapshot *snapshot = open_listed (
+          table, &listing, wanted == DELTA_VERSION_NONE ? latest_of (&listing) : wanted, cancel, &settled, &failure);
+      if (snapshot != NULL && settled)
         return snapshot;
       /* What a look at the whole log might still mend is worth that look. */
-      if (!g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT) &&
+      if (snapshot == NULL && !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_CHECKPOINT_CORRUPT) &&
           !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG) &&
           !g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_VERSIONS_NOT_CONTIGUOUS)) {
         g_propagate_error (error, g_steal_pointer (&failure));
         return NULL;
       }
+      delta_snapshot_unref (snapshot);
     }
     delta_log_listing_clear (&listing);
   }
@@ -603,7 +688,7 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
     version_not_found (table, wanted, earliest, latest, error);
     return NULL;
   }
-  return open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest : wanted, cancel, error);
+  return open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest : wanted, cancel, &settled, error);
 }
 
 /* Whether @snapshot still is a version of the table that lies here now. */

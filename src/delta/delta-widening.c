@@ -6,39 +6,64 @@
 
 #define CHANGES_KEY "delta.typeChanges"
 
-/* Digits that any value of an integer type needs; 0 = no integer type. LONG wants 20 by the protocol, though 19 would do. */
+/* Digits before the point that a decimal must have to take any value of an integer type; 0 = no integer type. */
 static guint
-integer_digits (BaseTypeKind kind)
+digits_needed (BaseTypeKind kind)
 {
   switch (kind) {
   case BASE_TYPE_BYTE:
+    return 3;
   case BASE_TYPE_SHORT:
+    return 5;
   case BASE_TYPE_INTEGER:
     return 10;
   case BASE_TYPE_LONG:
-    return 20;
+    return 19;
   default:
     return 0;
   }
 }
 
+/* What the protocol wants instead. */
+static guint
+digits_wanted (BaseTypeKind kind)
+{
+  guint digits = digits_needed (kind);
+
+  return digits == 0 ? 0 : kind == BASE_TYPE_LONG ? 20 : 10;
+}
+
+/* @digits: of @from, when it is an integer type. */
+static gboolean
+can_widen (const BaseType *from, const BaseType *to, guint digits)
+{
+  BaseTypeKind before = base_type_kind (from);
+  BaseTypeKind after = base_type_kind (to);
+
+  if (after == BASE_TYPE_DECIMAL && digits > 0)
+    return base_type_precision (to) - base_type_scale (to) >= digits;
+  if (after == BASE_TYPE_DECIMAL && before == BASE_TYPE_DECIMAL)
+    return !base_type_equal (from, to, BASE_TYPE_EQUAL_EXACT) && base_type_scale (to) >= base_type_scale (from) &&
+           base_type_precision (to) - base_type_scale (to) >= base_type_precision (from) - base_type_scale (from);
+  if (digits_needed (after) > 0)
+    return digits > 0 && before < after;
+  if (after == BASE_TYPE_DOUBLE)
+    return before == BASE_TYPE_FLOAT || (digits > 0 && before != BASE_TYPE_LONG);
+  return after == BASE_TYPE_TIMESTAMP_NTZ && before == BASE_TYPE_DATE;
+}
+
 gboolean
 delta_type_can_widen (const BaseType *from, const BaseType *to)
 {
-  BaseTypeKind old = base_type_kind (from);
-  BaseTypeKind new = base_type_kind (to);
-  guint digits = integer_digits (old);
+  return can_widen (from, to, digits_wanted (base_type_kind (from)));
+}
 
-  if (new == BASE_TYPE_DECIMAL && digits > 0)
-    return base_type_precision (to) - base_type_scale (to) >= digits;
-  if (new == BASE_TYPE_DECIMAL && old == BASE_TYPE_DECIMAL)
-    return !base_type_equal (from, to, BASE_TYPE_EQUAL_EXACT) && base_type_scale (to) >= base_type_scale (from) &&
-           base_type_precision (to) - base_type_scale (to) >= base_type_precision (from) - base_type_scale (from);
-  if (integer_digits (new) > 0)
-    return digits > 0 && old < new;
-  if (new == BASE_TYPE_DOUBLE)
-    return old == BASE_TYPE_FLOAT || digits == 10;
-  return new == BASE_TYPE_TIMESTAMP_NTZ &&old == BASE_TYPE_DATE;
+/* Early writers put small integers into decimals narrower than the protocol has it now; no value is lost. */
+static gboolean
+can_be_read (const BaseType *from, const BaseType *to)
+{
+  return base_type_equal (from, to, BASE_TYPE_EQUAL_EXACT) ||
+         can_widen (from, to, digits_needed (base_type_kind (from)));
 }
 
 static const json_t *
@@ -104,12 +129,12 @@ delta_schema_has_type_changes (const BaseType *type)
 static gboolean
 refuse (const BaseField *field, const json_t *from, const json_t *to, GError **error)
 {
-  g_autofree char *old = from != NULL ? base_json_text (from) : g_strdup ("?");
-  g_autofree char *new = to != NULL ? base_json_text (to) : g_strdup ("?");
+  g_autofree char *before = from != NULL ? base_json_text (from) : g_strdup ("?");
+  g_autofree char *after = to != NULL ? base_json_text (to) : g_strdup ("?");
 
   base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA,
                   "the type of the column `%s` was once changed from %.200s to %.200s, which this engine cannot read",
-                  field->name, old, new);
+                  field->name, before, after);
   base_error_add_param (error, "fieldName", field->name);
   return FALSE;
 }
@@ -131,8 +156,7 @@ check_changes (const BaseField *field, GError **error)
     const json_t *to_json = json_object_get (change, "toType");
     g_autoptr (BaseType) from = from_json != NULL ? base_type_from_json (from_json, NULL) : NULL;
     g_autoptr (BaseType) to = to_json != NULL ? base_type_from_json (to_json, NULL) : NULL;
-    if (from == NULL || to == NULL ||
-        (!base_type_equal (from, to, BASE_TYPE_EQUAL_EXACT) && !delta_type_can_widen (from, to)))
+    if (from == NULL || to == NULL || !can_be_read (from, to))
       return refuse (field, from_json, to_json, error);
   }
   return TRUE;

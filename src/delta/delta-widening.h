@@ -22,7 +22,8 @@ json_t *delta_field_add_type_change (const BaseField *field, const BaseType *fro
 /* Whether some field of @type, a struct, has a history of changes, at any depth. */
 gboolean delta_schema_has_type_changes (const BaseType *type);
 
-/* Every change that @schema remembers must be one of delta_type_can_widen().
+/* Every change that @schema remembers must be one that loses no value: those of delta_type_can_widen(), and from integers to any
+ * decimal that takes them all.
  * Errors: DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA naming column and types. */
 gboolean delta_schema_check_type_changes (const BaseType *schema, GError **error);
 

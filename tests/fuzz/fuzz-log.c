@@ -1,5 +1,6 @@
 /* Bytes as a commit file, once as the table's first and once behind a sound one: its actions, the snapshot, and everything
- * that reads a file action's statistics and partition values.
+ * that reads a file action's statistics and partition values. Then as each other text file of a log, which may cost time but no
+ * answer; as a checkpoint in JSON it is all there is.
  */
 #include "delta-scan.h"
 #include "delta-table.h"
@@ -145,6 +146,64 @@ read_table (Store *store, guint version)
     read_snapshot (snapshot);
 }
 
+static void
+put_named (Store *store, const char *name, const void *data, gsize size)
+{
+  g_autofree char *key = g_strconcat ("_delta_log/", name, NULL);
+
+  fuzz_require (store_put (store, key, data, size, STORE_PUT_UNSYNCED, NULL), "a store takes any bytes");
+}
+
+/* What `{"@name":` begins in a line of the sound commit, without the last bracket. */
+static char *
+sound_value (const char *name)
+{
+  g_autofree char *start = g_strdup_printf ("{\"%s\":", name);
+  const char *value = strstr (sound, start) + strlen (start);
+
+  return g_strndup (value, (gsize) (strchr (value, '\n') - value) - 1);
+}
+
+/* Two sound commits and @data beside them. */
+static void
+read_beside (const char *name, const void *data, gsize size)
+{
+  g_autofree char *metadata = sound_value ("metaData");
+  g_autofree char *protocol = sound_value ("protocol");
+  g_autofree char *sum = g_strdup_printf ("{\"numFiles\":0,\"tableSizeBytes\":0,\"metadata\":%s,\"protocol\":%s,"
+                                          "\"domainMetadata\":[]}",
+                                          metadata, protocol);
+  g_autoptr (Store) store = store_open (NULL, directory, NULL);
+  g_autoptr (DeltaTable) table = delta_table_new (store, engine);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+
+  put (store, 0, sound, sizeof sound - 1);
+  put (store, 1, "", 0);
+  put_named (store, "00000000000000000001.crc", sum, strlen (sum));
+  put_named (store, name, data, size);
+  snapshot = delta_table_snapshot (table, NULL, &error);
+  fuzz_check (snapshot != NULL, error);
+  fuzz_require (snapshot != NULL && delta_snapshot_n_files (snapshot) == 0, "the commits have the last word");
+  fuzz_require (store_delete_tree (store, "_delta_log", NULL), "a log can be deleted");
+}
+
+static void
+read_json_checkpoint (const void *data, gsize size)
+{
+  g_autoptr (Store) store = store_open (NULL, directory, NULL);
+  g_autoptr (DeltaTable) table = delta_table_new (store, engine);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+
+  put_named (store, "00000000000000000000.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json", data, size);
+  snapshot = delta_table_snapshot (table, NULL, &error);
+  fuzz_check (snapshot != NULL, error);
+  if (snapshot != NULL)
+    read_snapshot (snapshot);
+  fuzz_require (store_delete_tree (store, "_delta_log", NULL), "a log can be deleted");
+}
+
 int
 LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
@@ -158,5 +217,9 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
     read_table (store, version);
     fuzz_require (store_delete_tree (store, "_delta_log", NULL), "a log can be deleted");
   }
+  read_beside ("00000000000000000000.00000000000000000001.compacted.json", data, size);
+  read_beside ("00000000000000000001.crc", data, size);
+  read_beside ("_last_checkpoint", data, size);
+  read_json_checkpoint (data, size);
   return 0;
 }

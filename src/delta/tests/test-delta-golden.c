@@ -24,7 +24,7 @@ typedef struct {
  * 9999 overflows; the other reader of the same library agrees with us. */
 static const char *const known_better[] = { "drs-table_with_edge_timestamps", "19e53f1acfaa5bb9", NULL };
 
-/* What this engine does not read yet, by the feature that the table needs. */
+/* Variant is the one feature of these tables that is refused by name (cdf.md 13). */
 static gboolean
 may_be_unsupported (const json_t *expected)
 {
@@ -35,8 +35,7 @@ may_be_unsupported (const json_t *expected)
   json_array_foreach (features, i, feature)
   {
     const char *name = json_string_value (feature);
-    if (strstr (name, "v2") != NULL || strstr (name, "variant") != NULL || strstr (name, "typeWidening") != NULL ||
-        strstr (name, "compact") != NULL)
+    if (strstr (name, "variant") != NULL)
       return TRUE;
   }
   return FALSE;
@@ -61,6 +60,15 @@ complain (Run *run, const char *name, const char *format, ...)
   va_end (arguments);
   g_test_message ("%s: %s", name, text);
   run->n_failed++;
+}
+
+/* Sums that are too big for integers make the whole page one of floating numbers. */
+static gint64
+number (const json_t *object, const char *name)
+{
+  const json_t *value = json_object_get (object, name);
+
+  return json_is_number (value) ? (gint64) json_number_value (value) : -1;
 }
 
 static gboolean
@@ -99,13 +107,13 @@ check_sum (Run *run, const char *name, DeltaSnapshot *snapshot, const json_t *su
     return;
   }
   digest = canon_digest_text (&summary);
-  *equal = (gint64) summary.n_rows == base_json_int64 (sum, "num_rows", -1) &&
+  *equal = (gint64) summary.n_rows == number (sum, "num_rows") &&
            (g_strcmp0 (digest, base_json_string (sum, "row_digest")) == 0 ||
             (strcmp (name, known_better[0]) == 0 && strcmp (digest, known_better[1]) == 0));
   if (!*equal)
     complain (run, name,
               "version %" G_GINT64_FORMAT ": %" G_GUINT64_FORMAT " rows %s, expected %" G_GINT64_FORMAT " rows %s",
-              delta_snapshot_version (snapshot), summary.n_rows, digest, base_json_int64 (sum, "num_rows", -1),
+              delta_snapshot_version (snapshot), summary.n_rows, digest, number (sum, "num_rows"),
               base_json_string (sum, "row_digest"));
   for (guint i = 0; summary.rows != NULL && i < summary.rows->len; i++)
     g_test_message ("  %s\n", (char *) summary.rows->pdata[i]);
@@ -176,7 +184,7 @@ check_table (Run *run, const char *name)
     complain (run, name, "was opened but must be refused");
     return;
   }
-  if (delta_snapshot_version (snapshot) != base_json_int64 (expected, "version", -1))
+  if (delta_snapshot_version (snapshot) != number (expected, "version"))
     complain (run, name, "newest version is %" G_GINT64_FORMAT, delta_snapshot_version (snapshot));
   schema = canon_schema (delta_snapshot_schema (snapshot));
   if (json_is_array (json_object_get (expected, "schema")) &&
