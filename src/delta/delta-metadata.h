@@ -90,6 +90,9 @@ DeltaProtocol *delta_protocol_for_metadata (DeltaMetadata *metadata);
 DeltaProtocol *delta_protocol_with_feature (DeltaProtocol *protocol, const char *feature);
 /* @protocol without @feature. Returns: (transfer full). */
 DeltaProtocol *delta_protocol_without_feature (DeltaProtocol *protocol, const char *feature);
+/* @protocol raised to these versions; writer version 7 lists what the legacy versions implied. Lower versions change nothing. What the
+ * versions mean is not checked: delta_protocol_check_write(). Returns: (transfer full). */
+DeltaProtocol *delta_protocol_with_versions (DeltaProtocol *protocol, int reader_version, int writer_version);
 /* @protocol raised to what @metadata needs; the same object when it needs nothing more. Returns: (transfer full). */
 DeltaProtocol *delta_protocol_upgraded (DeltaProtocol *protocol, DeltaMetadata *metadata);
 gboolean delta_protocol_equal (DeltaProtocol *a, DeltaProtocol *b);

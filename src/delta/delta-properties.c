@@ -233,8 +233,11 @@ prepare_mapping (DeltaMetadata *metadata, DeltaMetadata *old, GError **error)
   g_autofree char *max_text = NULL;
 
   if (mapping != before && !(before == DELTA_MAPPING_NONE && mapping == DELTA_MAPPING_NAME)) {
-    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_OPERATION,
-                    "delta.columnMapping.mode can be changed from none to name only");
+    static const char *const names[] = { "none", "name", "id" };
+    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE,
+                    "Changing column mapping mode from '%s' to '%s' is not supported: it can be changed from none to "
+                    "name only.",
+                    names[before], names[mapping]);
     return NULL;
   }
   if (mapping == DELTA_MAPPING_NONE)

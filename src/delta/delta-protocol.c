@@ -261,6 +261,21 @@ delta_protocol_without_feature (DeltaProtocol *protocol, const char *name)
   return protocol_of_features (kept, 1);
 }
 
+DeltaProtocol *
+delta_protocol_with_versions (DeltaProtocol *protocol, int reader_version, int writer_version)
+{
+  int reader = MAX (reader_version, protocol->reader_version);
+  int writer = MAX (writer_version, protocol->writer_version);
+  g_autoptr (GPtrArray) names = NULL;
+
+  if (reader == protocol->reader_version && writer == protocol->writer_version)
+    return delta_protocol_ref (protocol);
+  if (writer < MAX_WRITER_VERSION)
+    return delta_protocol_new (reader, writer, NULL, NULL);
+  names = supported_features (protocol);
+  return protocol_of_features (names, reader);
+}
+
 static gboolean
 type_holds (const BaseType *type, BaseTypeKind kind)
 {

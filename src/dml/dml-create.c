@@ -11,7 +11,7 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
-#include "dml-private.h"
+#include "dml-alter-private.h"
 #include "relation-plan.h"
 #include "sql-build.h"
 
@@ -73,33 +73,14 @@ check_form (const SqlCreateTable *create, const SqlPosition *position, GError **
   return TRUE;
 }
 
-/* CHECK, GENERATED and DEFAULT are bound once now, so that a table that no row could be written to is never made. */
-static gboolean
-check_expression (const Creation *creation, const SqlExpr *expr, const BaseType *schema, gboolean is_check,
-                  GError **error)
-{
-  gboolean deterministic = TRUE;
-  g_autoptr (BaseType) type =
-      relation_expr_type (expr, schema, NULL, &deterministic, creation->context->relation, error);
-  if (type == NULL)
-    return FALSE;
-  if (is_check && base_type_kind (type) != BASE_TYPE_BOOLEAN) {
-    base_error_set (error, SLUICE_ERROR_DELTA_NON_BOOLEAN_CHECK_CONSTRAINT,
-                    "CHECK constraint is not a boolean expression.");
-    sql_position_add_to_error (&expr->position, error);
-    return FALSE;
-  }
-  if (!deterministic && schema != NULL && base_type_n_fields (schema) > 0)
-    return dml_unsupported (&expr->position, error, "A function that is not deterministic in CHECK or GENERATED", NULL);
-  return TRUE;
-}
+/* ---- expressions ---- */
 
 static gboolean
 check_constraints (const Creation *creation, const SqlConstraint *constraints, guint n_constraints, GError **error)
 {
   for (guint i = 0; i < n_constraints; i++) {
     if (constraints[i].kind == SQL_CONSTRAINT_CHECK &&
-        !check_expression (creation, constraints[i].check, creation->definition.schema, TRUE, error))
+        !dml_check_condition (creation->context, constraints[i].check, creation->definition.schema, error))
       return FALSE;
   }
   return TRUE;
@@ -109,19 +90,32 @@ static gboolean
 check_expressions (const Creation *creation, GError **error)
 {
   const SqlCreateTable *create = creation->create;
-  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
-  g_autoptr (BaseType) nothing = base_struct_builder_end (g_steal_pointer (&builder));
   for (guint i = 0; i < create->columns.n; i++) {
     const SqlColumn *column = &create->columns.items[i];
-    if (column->default_value != NULL && !check_expression (creation, column->default_value, nothing, FALSE, error))
+    const char *name = column->name.parts[0].text;
+    if (column->default_value != NULL &&
+        !dml_default_check (creation->context, column->default_value, column->type->base, name, error))
       return FALSE;
     if (column->generated != NULL &&
-        !check_expression (creation, column->generated, creation->definition.schema, FALSE, error))
+        !dml_generated_check (creation->context, column->generated, creation->definition.schema, name, error))
       return FALSE;
     if (!check_constraints (creation, column->constraints, column->n_constraints, error))
       return FALSE;
   }
   return check_constraints (creation, create->constraints, create->n_constraints, error);
+}
+
+static gboolean
+check_properties (const SqlCreateTable *create, GError **error)
+{
+  for (guint i = 0; i < create->properties.n; i++) {
+    const SqlProperty *property = &create->properties.items[i];
+    if (property->value != NULL && !dml_property_check (property->key, property->value, NULL, error)) {
+      sql_position_add_to_error (&property->position, error);
+      return FALSE;
+    }
+  }
+  return TRUE;
 }
 
 /* ---- what the table will be ---- */
@@ -139,6 +133,15 @@ query_schema (RelationPlan *plan)
   return base_struct_builder_end (g_steal_pointer (&builder));
 }
 
+/* Whether a property of the old table stays with one that replaces it. The mapping mode does, when the statement does not say
+ * another: a mode cannot be taken back. */
+static gboolean
+is_kept_property (const char *key)
+{
+  static const char *const kept[] = { "delta.columnMapping.maxColumnId", "delta.columnMapping.mode", NULL };
+  return g_strv_contains (kept, key) || g_str_has_prefix (key, "delta.rowTracking.");
+}
+
 /* Properties, comment and partitions of a table that is replaced: the new definition's, with the table's own id. */
 static DeltaMetadata *
 replaced_metadata (Creation *creation, DeltaMetadata *old, const BaseType *schema)
@@ -151,7 +154,7 @@ replaced_metadata (Creation *creation, DeltaMetadata *old, const BaseType *schem
   metadata = next;
   g_autofree const char **keys = delta_metadata_property_keys (old);
   for (guint i = 0; keys[i] != NULL; i++) {
-    if (g_str_equal (keys[i], "delta.columnMapping.maxColumnId") || g_str_has_prefix (keys[i], "delta.rowTracking."))
+    if (is_kept_property (keys[i]))
       continue;
     next = delta_metadata_with_property (metadata, keys[i], NULL);
     delta_metadata_unref (metadata);
@@ -210,6 +213,45 @@ stage_rows (Creation *creation, WriteBatch *batch, GError **error)
   return text != NULL && write_batch_rows (batch, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, NULL, error);
 }
 
+/* What replacing must not do: lose the memory of an AUTO CDC flow, or change rows and names in one commit that the feed must tell
+ * (cdf.md 2.12). */
+static gboolean
+check_replacement (DeltaSnapshot *snapshot, DeltaMetadata *metadata, const SqlPosition *position, GError **error)
+{
+  if (delta_snapshot_domain (snapshot, "sluice.autoCdc") != NULL)
+    return dml_unsupported (position, error, "Replacing the target of an AUTO CDC flow",
+                            "ALTER TABLE … DROP FEATURE sluice.autoCdc makes it a plain table.");
+  if (!delta_metadata_change_feed (metadata) || delta_metadata_mapping (metadata) == DELTA_MAPPING_NONE ||
+      delta_snapshot_n_files (snapshot) == 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION,
+                  "Operation \"REPLACE TABLE\" is not allowed when the table has enabled change data feed (CDF) and "
+                  "column mapping: its rows and its columns would change in one commit.");
+  sql_position_add_to_error (position, error);
+  return FALSE;
+}
+
+/* The protocol that the properties ask for. */
+static gboolean
+apply_wishes (const Creation *creation, DeltaTransaction *transaction, GError **error)
+{
+  g_autoptr (DeltaProtocol) wished =
+      dml_protocol_wished (delta_transaction_protocol (transaction), creation->definition.properties, error);
+  if (wished != NULL)
+    delta_transaction_set_protocol (transaction, wished);
+  return wished != NULL;
+}
+
+/* CLUSTER BY, or none any more. */
+static gboolean
+apply_clustering (const Creation *creation, DeltaSnapshot *snapshot, DeltaTransaction *transaction, GError **error)
+{
+  if (snapshot != NULL && creation->definition.clustering[0] == NULL &&
+      delta_snapshot_domain (snapshot, "delta.clustering") != NULL)
+    delta_transaction_set_domain (transaction, "delta.clustering", NULL);
+  return dml_definition_cluster (&creation->definition, transaction, error);
+}
+
 /* Makes the version. @outcome: (out): a conflict means that another writer was faster. */
 static gboolean
 commit_version (Creation *creation, DeltaTable *table, DeltaSnapshot *snapshot, DeltaCommitResult *outcome,
@@ -225,8 +267,11 @@ commit_version (Creation *creation, DeltaTable *table, DeltaSnapshot *snapshot, 
       snapshot != NULL
           ? replaced_metadata (creation, delta_snapshot_metadata (snapshot), schema)
           : dml_definition_metadata (&creation->definition, schema, base_clock_now_us (&creation->context->clock));
-  if (!write_batch_set_metadata (batch, metadata, error) ||
-      !dml_definition_cluster (&creation->definition, write_batch_transaction (batch), error))
+  if (snapshot != NULL && !check_replacement (snapshot, metadata, &creation->create->name.position, error))
+    return FALSE;
+  DeltaTransaction *transaction = write_batch_transaction (batch);
+  if (!write_batch_set_metadata (batch, metadata, error) || !apply_wishes (creation, transaction, error) ||
+      !apply_clustering (creation, snapshot, transaction, error))
     return FALSE;
   if (snapshot != NULL && !write_batch_remove_all (batch, NULL, error))
     return FALSE;
@@ -420,7 +465,7 @@ dml_create_table (const DmlContext *context, const SqlStatement *statement, GErr
   if (create->if_not_exists && creation.reference.kind == CATALOG_REFERENCE_TABLE)
     return TRUE;
   if (!dml_definition_from_create (create, context->settings, &creation.definition, error) ||
-      !check_expressions (&creation, error))
+      !check_properties (create, error) || !check_expressions (&creation, error))
     return FALSE;
   if (create->query != NULL) {
     creation.plan = relation_plan_new_query (create->query, context->relation, error);

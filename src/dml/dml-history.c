@@ -5,7 +5,7 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
-#include "dml-private.h"
+#include "dml-alter-private.h"
 #include "duck-type.h"
 #include "relation-plan.h"
 #include "sql-build.h"
@@ -193,30 +193,6 @@ dml_describe_history (const DmlContext *context, const SqlStatement *statement, 
   return TRUE;
 }
 
-/* Names of the columns in the domain `delta.clustering`. Returns: (transfer full): NULL-terminated, may be empty. */
-static char **
-clustering_columns (DeltaSnapshot *snapshot)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  const char *text = delta_snapshot_domain (snapshot, "delta.clustering");
-  g_autoptr (json_t) domain = text != NULL ? base_json_parse (text, strlen (text), "delta.clustering", NULL) : NULL;
-  DeltaMapping mapping = delta_metadata_mapping (delta_snapshot_metadata (snapshot));
-  BaseType *schema = delta_snapshot_schema (snapshot);
-  size_t at;
-  json_t *path;
-  json_array_foreach (json_object_get (domain, "clusteringColumns"), at, path)
-  {
-    const char *physical = json_string_value (json_array_get (path, 0));
-    for (guint i = 0; physical != NULL && i < base_type_n_fields (schema); i++) {
-      const BaseField *field = base_type_field (schema, i);
-      if (g_str_equal (delta_field_physical_name (field, mapping), physical))
-        g_ptr_array_add (names, g_strdup (field->name));
-    }
-  }
-  g_ptr_array_add (names, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
-}
-
 static int
 compare_texts (gconstpointer a, gconstpointer b)
 {
@@ -254,7 +230,7 @@ dml_describe_detail (const DmlContext *context, const SqlStatement *statement, D
   g_autofree char *name =
       reference.entry != NULL ? g_strdup_printf ("%s.%s.%s", CATALOG_NAME, reference.schema, reference.name) : NULL;
   g_autofree char *location = g_strconcat ("file:", delta_table_location (delta_snapshot_table (snapshot)), NULL);
-  g_auto (GStrv) clustering = clustering_columns (snapshot);
+  g_auto (GStrv) clustering = dml_clustering_columns (snapshot);
   g_autoptr (GPtrArray) features = all_features (protocol);
   g_autoptr (json_t) properties = json_object ();
   g_autofree const char **keys = delta_metadata_property_keys (metadata);

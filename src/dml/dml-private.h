@@ -18,6 +18,8 @@ gboolean dml_insert (const DmlContext *context, const SqlStatement *statement, D
 gboolean dml_delete (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_update (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_truncate (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_alter (const DmlContext *context, const SqlStatement *statement, GError **error);
+gboolean dml_comment (const DmlContext *context, const SqlStatement *statement, GError **error);
 gboolean dml_describe_history (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
                                GError **error);
 gboolean dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
@@ -52,6 +54,18 @@ char *dml_json_object (GHashTable *texts);
 
 /* The answer of a statement that answers nothing. */
 void dml_result_empty (DmlResult *result);
+/* Whether @expr may be a CHECK condition over rows of @schema. Errors, with the position: DELTA_NON_BOOLEAN_CHECK_CONSTRAINT,
+ * DELTA_NON_DETERMINISTIC_EXPRESSION_IN_CHECK_CONSTRAINT, the binder's. */
+gboolean dml_check_condition (const DmlContext *context, const SqlExpr *expr, const BaseType *schema, GError **error);
+/* Whether @expr, which reads no column, may be the default of a column. Error: INVALID_DEFAULT_VALUE.DATA_TYPE, the binder's. */
+gboolean dml_default_check (const DmlContext *context, const SqlExpr *expr, const BaseType *type, const char *column,
+                            GError **error);
+
+/* Whether @expr may make the column of @schema. Errors: DELTA_NON_DETERMINISTIC_EXPRESSION_IN_GENERATED_COLUMN,
+ * DELTA_INVALID_GENERATED_COLUMN_REFERENCES, DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH, the binder's. */
+gboolean dml_generated_check (const DmlContext *context, const SqlExpr *expr, const BaseType *schema,
+                              const char *column, GError **error);
+
 /* num_affected_rows and num_inserted_rows. */
 void dml_result_inserted (DmlResult *result, guint64 n_rows);
 

@@ -164,8 +164,6 @@ static const struct {
   const char *hint;
 } unsupported_statements[] = {
   { SQL_STATEMENT_MERGE, "MERGE", "Keep the table by an AUTO CDC flow of a pipeline." },
-  { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
-  { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
   { SQL_STATEMENT_VACUUM, "VACUUM", NULL },
   { SQL_STATEMENT_ANALYZE, "ANALYZE TABLE", "Statistics are written with every file." },
   { SQL_STATEMENT_CONVERT, "CONVERT TO DELTA", "Use CREATE TABLE … AS SELECT * FROM parquet.`/dir`." },
@@ -186,6 +184,8 @@ dml_handles (const SqlStatement *statement)
   case SQL_STATEMENT_UPDATE:
   case SQL_STATEMENT_TRUNCATE:
   case SQL_STATEMENT_RESTORE:
+  case SQL_STATEMENT_ALTER:
+  case SQL_STATEMENT_COMMENT:
     return TRUE;
   case SQL_STATEMENT_DROP:
     return statement->u.drop.object == SQL_OBJECT_TABLE || statement->u.drop.object == SQL_OBJECT_STREAMING_TABLE ||
@@ -226,6 +226,12 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
     break;
   case SQL_STATEMENT_TRUNCATE:
     ok = dml_truncate (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_ALTER:
+    ok = dml_alter (context, statement, error);
+    break;
+  case SQL_STATEMENT_COMMENT:
+    ok = dml_comment (context, statement, error);
     break;
   case SQL_STATEMENT_DESCRIBE:
     ok = statement->u.describe.kind == SQL_DESCRIBE_HISTORY ? dml_describe_history (context, statement, &answer, error)
