@@ -119,10 +119,10 @@ read_bound (CatalogSession *session, const char *function, const RelationArgumen
   case BASE_TYPE_SHORT:
   case BASE_TYPE_INTEGER:
   case BASE_TYPE_LONG:
-    *bound = (FeedBound){ FEED_BOUND_VERSION, value->integer };
+    *bound = (FeedBound){ FEED_BOUND_VERSION, value->integer, FALSE };
     return TRUE;
   case BASE_TYPE_TIMESTAMP:
-    *bound = (FeedBound){ FEED_BOUND_TIMESTAMP, floor_to_ms (value->integer) };
+    *bound = (FeedBound){ FEED_BOUND_TIMESTAMP, floor_to_ms (value->integer), FALSE };
     return TRUE;
   case BASE_TYPE_STRING:
     bound->kind = FEED_BOUND_TIMESTAMP;

@@ -19,6 +19,7 @@ feed_version_text (DeltaVersion version)
 typedef struct {
   gboolean timestamp_out_of_range; /* allowed: no rows, or up to the latest */
   gboolean end_is_clamped;
+  gboolean starts_at_first_readable;
 } Leniency;
 
 static Leniency
@@ -32,6 +33,7 @@ leniency_of (BaseSettings *settings)
       base_settings_get_bool (settings, "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled");
   leniency.end_is_clamped = leniency.timestamp_out_of_range ||
                             g_strcmp0 (base_settings_get (settings, "engine.cdf.endVersionBeyondLatest"), "clamp") == 0;
+  leniency.starts_at_first_readable = base_settings_get_bool (settings, "engine.cdf.startAtFirstReadable");
   return leniency;
 }
 
@@ -77,6 +79,25 @@ end_before_start (const char *start, const char *end, GError **error)
   return FALSE;
 }
 
+/* Where a reader may start instead. */
+static void
+add_first_readable (DeltaTable *table, GError **error)
+{
+  FeedRequest request = { .start = { FEED_BOUND_EARLIEST, 0, FALSE } };
+  g_autoptr (FeedRange) range = feed_range_new (table, &request, NULL, NULL, NULL);
+  g_autofree char *text = NULL;
+
+  if (range == NULL || feed_range_is_empty (range))
+    return;
+  text = feed_version_text (feed_range_start (range));
+  base_error_add_param (error, "firstReadableVersion", text);
+  base_error_set_hint (
+      error,
+      "the log was cleaned up; the feed can be read from version %s on. Start there, or at 'earliest', or "
+      "SET engine.cdf.startAtFirstReadable = true",
+      text);
+}
+
 /* @start: (out): latest + 1 when it is out of range and that is allowed. */
 static gboolean
 find_start (DeltaTable *table, const FeedBound *bound, const FeedBounds *bounds, const Leniency *leniency,
@@ -89,17 +110,26 @@ find_start (DeltaTable *table, const FeedBound *bound, const FeedBounds *bounds,
     base_error_set (error, SLUICE_ERROR_DELTA_NO_START_FOR_CDC_READ,
                     "the change feed of %s needs a start: a version or a timestamp", delta_table_location (table));
     return FALSE;
+  case FEED_BOUND_EARLIEST:
+    *start = bounds->earliest;
+    return TRUE;
   case FEED_BOUND_VERSION:
     if (bound->value > latest) {
       *start = latest + 1;
       return leniency->timestamp_out_of_range || start_after_latest (table, bound->value, latest, error);
     }
-    if (bound->value < bounds->earliest)
-      return version_not_found (table, bound->value, bounds->earliest, latest, error);
-    *start = bound->value;
-    return TRUE;
+    if (bound->value >= bounds->earliest || (leniency->starts_at_first_readable && bound->value >= 0)) {
+      *start = MAX (bound->value, bounds->earliest);
+      if (bound->exclusive && bound->value >= bounds->earliest)
+        (*start)++;
+      return TRUE;
+    }
+    version_not_found (table, bound->value, bounds->earliest, latest, error);
+    add_first_readable (table, error);
+    return FALSE;
   case FEED_BOUND_TIMESTAMP:
-    if (delta_table_version_at (table, bound->value, DELTA_AT_OR_AFTER, leniency->timestamp_out_of_range, start, error))
+    if (delta_table_version_at (table, bound->value + (bound->exclusive ? 1 : 0), DELTA_AT_OR_AFTER,
+                                leniency->timestamp_out_of_range, start, error))
       return TRUE;
     base_error_set_hint (error, "SET spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled = true gives no "
                                 "rows instead");
@@ -116,6 +146,7 @@ find_end (DeltaTable *table, const FeedBound *bound, const FeedBounds *bounds, c
 
   switch (bound->kind) {
   case FEED_BOUND_NONE:
+  case FEED_BOUND_EARLIEST: /* no end can be that */
     *end = latest;
     return TRUE;
   case FEED_BOUND_VERSION:
@@ -124,10 +155,11 @@ find_end (DeltaTable *table, const FeedBound *bound, const FeedBounds *bounds, c
       base_error_set_hint (error, "SET engine.cdf.endVersionBeyondLatest = clamp reads up to the latest version");
       return FALSE;
     }
-    *end = MIN (bound->value, latest);
+    *end = MIN (bound->value - (bound->exclusive ? 1 : 0), latest);
     return TRUE;
   case FEED_BOUND_TIMESTAMP:
-    if (delta_table_version_at (table, bound->value, DELTA_AT_OR_BEFORE, leniency->timestamp_out_of_range, end, error))
+    if (delta_table_version_at (table, bound->value - (bound->exclusive ? 1 : 0), DELTA_AT_OR_BEFORE,
+                                leniency->timestamp_out_of_range, end, error))
       return TRUE;
     if (g_error_matches (error != NULL ? *error : NULL, SLUICE_ERROR, SLUICE_ERROR_DELTA_TIMESTAMP_GREATER_THAN_COMMIT))
       base_error_set_hint (error, "SET spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled = true reads "
@@ -175,12 +207,17 @@ feed_bounds_find (DeltaTable *table, const FeedRequest *request, BaseSettings *s
     found.end = found.start - 1;
   else if (!find_end (table, &request->end, &found, &leniency, &found.end, error))
     return FALSE;
+  /* Two bounds that leave nothing between them are no range that runs backwards. */
+  if (request->start.exclusive || request->end.exclusive)
+    both_times = TRUE;
   if (found.start <= latest && found.end < found.start && !both_times) {
     g_autofree char *start_text = feed_version_text (found.start);
     g_autofree char *end_text = feed_version_text (found.end);
     return end_before_start (start_text, end_text, error);
   }
   found.end = MAX (found.end, found.start - 1);
+  found.skips_no_mode = request->start.kind == FEED_BOUND_EARLIEST;
+  found.skips_gone = found.skips_no_mode || leniency.starts_at_first_readable;
   *bounds = found;
   found = (FeedBounds){ 0 };
   return TRUE;

@@ -7,6 +7,7 @@
  *   both, vectors R (remove), A       A \ R               R \ A
  *
  * Only actions with dataChange = true count. A commit without change files whose MERGE says that it changed nothing gives nothing.
+ * The automatic mode does not look at cdc actions.
  */
 #include "base-error.h"
 #include "base-json.h"
@@ -40,6 +41,9 @@ feed_commit_free (FeedCommit *commit)
   if (commit == NULL)
     return;
   g_array_unref (commit->parts);
+  delta_metadata_unref (commit->before);
+  delta_metadata_unref (commit->after);
+  delta_metadata_unref (commit->read_deleted);
   g_free (commit);
 }
 
@@ -208,22 +212,54 @@ derive (FeedCommit *answer, DeltaCommit *commit, DeltaMetadata *metadata, GRegex
   return TRUE;
 }
 
-FeedCommit *
-feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, GRegex *exclude, guint n_skipped, GError **error)
+/* The protocol's word that ids of copied and updated rows were written with them. */
+static gboolean
+says_row_ids_kept (DeltaCommit *commit)
 {
-  g_autoptr (FeedCommit) answer = feed_commit_new_empty (delta_commit_version (commit), 0);
-  gboolean has_cdc = FALSE;
+  const json_t *info = delta_commit_info (commit);
+  const json_t *tags = info != NULL ? json_object_get (info, "tags") : NULL;
+
+  return json_is_object (tags) && g_strcmp0 (base_json_string (tags, "delta.rowTracking.preserved"), "true") == 0;
+}
+
+static void
+note_sides (FeedCommit *commit)
+{
+  gboolean deletes = FALSE, inserts = FALSE;
+
+  for (guint i = 0; i < commit->parts->len; i++) {
+    const FeedPart *part = &g_array_index (commit->parts, FeedPart, i);
+    deletes = deletes || part->kind == FEED_PART_DELETE;
+    inserts = inserts || part->kind == FEED_PART_INSERT;
+  }
+  commit->has_both_sides = deletes && inserts;
+}
+
+/* Change files, when there are any: the rest of the commit counts no more. */
+static gboolean
+take_change_files (FeedCommit *answer, DeltaCommit *commit, GRegex *exclude, guint n_skipped)
+{
   guint n_cdc = 0;
 
   for (guint i = 0; i < delta_commit_n_actions (commit); i++) {
     const DeltaAction *action = delta_commit_action (commit, i);
-    if (action->kind != DELTA_ACTION_CDC)
-      continue;
-    has_cdc = TRUE;
-    if (n_cdc++ >= n_skipped && !is_excluded (action->file, exclude))
+    if (action->kind == DELTA_ACTION_CDC && n_cdc++ >= n_skipped && !is_excluded (action->file, exclude))
       feed_commit_add (answer, FEED_PART_CHANGES, action->file);
   }
-  if (!has_cdc && !says_nothing_changed (commit) && !derive (answer, commit, metadata, exclude, n_skipped, error))
+  return n_cdc > 0;
+}
+
+FeedCommit *
+feed_commit_new (DeltaCommit *commit, DeltaMetadata *metadata, FeedMode mode, GRegex *exclude, guint n_skipped,
+                 GError **error)
+{
+  g_autoptr (FeedCommit) answer = feed_commit_new_empty (delta_commit_version (commit), 0);
+
+  if (mode == FEED_MODE_LEGACY && take_change_files (answer, commit, exclude, n_skipped))
+    return g_steal_pointer (&answer);
+  if (!says_nothing_changed (commit) && !derive (answer, commit, metadata, exclude, n_skipped, error))
     return NULL;
+  answer->keeps_row_ids = says_row_ids_kept (commit);
+  note_sides (answer);
   return g_steal_pointer (&answer);
 }

@@ -120,48 +120,26 @@ feed_range_facts (FeedRange *range)
   return sum;
 }
 
+FeedMode
+feed_range_mode (FeedRange *range)
+{
+  return range->mode;
+}
+
 /* ---- the walk ---- */
 
-typedef struct {
-  DeltaTable *table;
-  const FeedRequest *request;
-  BaseSettings *settings;
-  BaseCancel *cancel;
-  FeedBounds bounds;
-  GPtrArray *commits;  /* DeltaCommit, from start on */
-  GPtrArray *in_force; /* DeltaMetadata after each of them */
-} Walk;
-
 static void
-walk_clear (Walk *walk)
+walk_clear (FeedWalk *walk)
 {
   feed_bounds_clear (&walk->bounds);
   g_clear_pointer (&walk->commits, g_ptr_array_unref);
   g_clear_pointer (&walk->in_force, g_ptr_array_unref);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Walk, walk_clear)
-
-static DeltaCommit *
-commit_at (const Walk *walk, guint index)
-{
-  return walk->commits->pdata[index];
-}
-
-static DeltaMetadata *
-metadata_at (const Walk *walk, guint index)
-{
-  return walk->in_force->pdata[index];
-}
-
-static DeltaVersion
-version_at (const Walk *walk, guint index)
-{
-  return walk->bounds.start + (DeltaVersion) index;
-}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (FeedWalk, walk_clear)
 
 /* Any version between the earliest and the latest must be there. */
 static DeltaCommit *
-read_commit (Walk *walk, DeltaVersion version, GError **error)
+read_commit (FeedWalk *walk, DeltaVersion version, GError **error)
 {
   g_autoptr (GError) failure = NULL;
   DeltaCommit *commit = delta_table_commit (walk->table, version, walk->cancel, &failure);
@@ -184,16 +162,16 @@ read_commit (Walk *walk, DeltaVersion version, GError **error)
 
 /* Replaying the log up to the start is only needed when nothing nearer tells what was in force there. */
 static DeltaMetadata *
-metadata_at_start (Walk *walk, gboolean all_were_read, GError **error)
+metadata_at_start (FeedWalk *walk, gboolean all_were_read, GError **error)
 {
-  DeltaMetadata *own = delta_commit_metadata (commit_at (walk, 0));
+  DeltaMetadata *own = delta_commit_metadata (feed_walk_commit (walk, 0));
   DeltaVersion latest = delta_snapshot_version (walk->bounds.snapshot);
   gboolean changes = FALSE;
 
   if (own != NULL)
     return delta_metadata_ref (own);
   for (guint i = 1; i < walk->commits->len; i++)
-    changes = changes || delta_commit_metadata (commit_at (walk, i)) != NULL;
+    changes = changes || delta_commit_metadata (feed_walk_commit (walk, i)) != NULL;
   if (walk->bounds.start == latest || (all_were_read && !changes && walk->bounds.end == latest))
     return delta_metadata_ref (delta_snapshot_metadata (walk->bounds.snapshot));
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot_at (walk->table, walk->bounds.start, walk->cancel, error);
@@ -201,7 +179,7 @@ metadata_at_start (Walk *walk, gboolean all_were_read, GError **error)
 }
 
 static gboolean
-walk_all (Walk *walk, GError **error)
+walk_all (FeedWalk *walk, GError **error)
 {
   for (DeltaVersion version = walk->bounds.start; version <= walk->bounds.end; version++) {
     DeltaCommit *commit = read_commit (walk, version, error);
@@ -213,7 +191,7 @@ walk_all (Walk *walk, GError **error)
   if (metadata == NULL)
     return FALSE;
   for (guint i = 0; i < walk->commits->len; i++) {
-    DeltaMetadata *own = delta_commit_metadata (commit_at (walk, i));
+    DeltaMetadata *own = delta_commit_metadata (feed_walk_commit (walk, i));
     g_ptr_array_add (walk->in_force, delta_metadata_ref (own != NULL ? own : metadata));
     if (own != NULL) {
       delta_metadata_unref (metadata);
@@ -223,129 +201,15 @@ walk_all (Walk *walk, GError **error)
   return TRUE;
 }
 
-/* ---- mode (§2.10) ---- */
-
-static gboolean
-missing_change_data (const Walk *walk, DeltaVersion version, GError **error)
-{
-  g_autofree char *start = feed_version_text (walk->bounds.start);
-  g_autofree char *end = feed_version_text (walk->bounds.end);
-  g_autofree char *at = feed_version_text (version);
-
-  base_error_set (
-      error, SLUICE_ERROR_DELTA_MISSING_CHANGE_DATA,
-      "the change feed of %s from version %s to %s cannot be read: changes were not recorded for version %s",
-      delta_table_location (walk->table), start, end, at);
-  base_error_add_param (error, "startVersion", start);
-  base_error_add_param (error, "endVersion", end);
-  base_error_add_param (error, "version", at);
-  base_error_add_param (error, "key", "delta.enableChangeDataFeed");
-  base_error_set_hint (error, "DESCRIBE HISTORY shows since when the feed is on (operation SET TBLPROPERTIES); ALTER "
-                              "TABLE … SET TBLPROPERTIES (delta.enableChangeDataFeed = true) records it from now on");
-  return FALSE;
-}
-
-/* The automatic feed (§5) would begin here: it derives changes from the row ids of every version of the range. */
-static gboolean
-refuse_automatic (const Walk *walk, GError **error)
-{
-  g_autofree char *start = feed_version_text (walk->bounds.start);
-  g_autofree char *end = feed_version_text (walk->bounds.end);
-
-  base_error_set (error, SLUICE_ERROR_DELTA_MISSING_CHANGE_DATA,
-                  "the change feed of %s from version %s to %s was not recorded; its rows are tracked, but a feed "
-                  "derived from row tracking is not supported",
-                  delta_table_location (walk->table), start, end);
-  base_error_add_param (error, "startVersion", start);
-  base_error_add_param (error, "endVersion", end);
-  base_error_add_param (error, "version", start);
-  base_error_add_param (error, "key", "delta.enableChangeDataFeed");
-  base_error_set_hint (error, "ALTER TABLE … SET TBLPROPERTIES (delta.enableChangeDataFeed = true) records the feed "
-                              "from now on; DESCRIBE HISTORY shows since when it is on");
-  return FALSE;
-}
-
-static gboolean
-row_tracking_off (const Walk *walk, guint index, GError **error)
-{
-  g_autofree char *version = feed_version_text (version_at (walk, index));
-
-  if (!delta_metadata_row_tracking (metadata_at (walk, walk->in_force->len - 1)))
-    base_error_set (error, SLUICE_ERROR_DELTA_CHANGELOG_REQUIRES_ROW_TRACKING,
-                    "the automatic change feed of %s needs row tracking, which is off at the end of the range",
-                    delta_table_location (walk->table));
-  else
-    base_error_set (error, SLUICE_ERROR_DELTA_CHANGELOG_ROW_TRACKING_DISABLED_IN_RANGE,
-                    "the automatic change feed of %s needs row tracking, which is off at version %s",
-                    delta_table_location (walk->table), version);
-  base_error_add_param (error, "version", version);
-  return FALSE;
-}
-
-/* Index of the first version without the feed, without row tracking, with neither; n when there is none. */
-typedef struct {
-  guint without_feed;
-  guint without_tracking;
-  guint with_neither;
-} Gaps;
-
-static Gaps
-find_gaps (const Walk *walk)
-{
-  guint n = walk->in_force->len;
-  Gaps gaps = { n, n, n };
-
-  for (guint i = n; i > 0; i--) {
-    gboolean feed = delta_metadata_change_feed (metadata_at (walk, i - 1));
-    gboolean tracking = delta_metadata_row_tracking (metadata_at (walk, i - 1));
-    if (!feed)
-      gaps.without_feed = i - 1;
-    if (!tracking)
-      gaps.without_tracking = i - 1;
-    if (!feed && !tracking)
-      gaps.with_neither = i - 1;
-  }
-  return gaps;
-}
-
-static gboolean
-check_mode (const Walk *walk, GError **error)
-{
-  const char *mode = walk->settings != NULL ? base_settings_get (walk->settings, "engine.cdf.mode") : NULL;
-  guint n = walk->in_force->len;
-  Gaps gaps = find_gaps (walk);
-
-  if (g_strcmp0 (mode, "automatic") == 0)
-    return gaps.without_tracking < n ? row_tracking_off (walk, gaps.without_tracking, error)
-                                     : refuse_automatic (walk, error);
-  if (gaps.without_feed == n)
-    return TRUE;
-  if (g_strcmp0 (mode, "legacy") == 0)
-    return missing_change_data (walk, version_at (walk, gaps.without_feed), error);
-  if (gaps.without_tracking == n)
-    return refuse_automatic (walk, error);
-  (void) missing_change_data (walk, version_at (walk, gaps.with_neither < n ? gaps.with_neither : gaps.without_feed),
-                              error);
-  if (delta_metadata_row_tracking (metadata_at (walk, n - 1)))
-    base_error_add_context (error,
-                            "DELTA_CHANGELOG_ROW_TRACKING_DISABLED_IN_RANGE: row tracking is off at version "
-                            "%" G_GINT64_FORMAT,
-                            version_at (walk, gaps.without_tracking));
-  else
-    base_error_add_context (error,
-                            "DELTA_CHANGELOG_REQUIRES_ROW_TRACKING: row tracking is off at the end of the range");
-  return FALSE;
-}
-
 /* ---- schema (§6) ---- */
 
 /* Which metadata names the columns, and what that choice is called. Borrowed from @walk. */
 static DeltaMetadata *
-choose_schema (const Walk *walk, DeltaVersion *version)
+choose_schema (const FeedWalk *walk, DeltaVersion *version)
 {
   DeltaMetadata *latest = delta_snapshot_metadata (walk->bounds.snapshot);
-  DeltaMetadata *start = metadata_at (walk, 0);
-  DeltaMetadata *end = metadata_at (walk, walk->in_force->len - 1);
+  DeltaMetadata *start = feed_walk_metadata (walk, 0);
+  DeltaMetadata *end = feed_walk_metadata (walk, walk->in_force->len - 1);
   const char *mode = walk->settings != NULL
                          ? base_settings_get (walk->settings, "spark.databricks.delta.changeDataFeed."
                                                               "defaultSchemaModeForColumnMappingTable")
@@ -362,8 +226,26 @@ choose_schema (const Walk *walk, DeltaVersion *version)
 }
 
 static gboolean
-incompatible (const Walk *walk, SluiceError code, DeltaMetadata *read, DeltaVersion read_version, DeltaVersion version,
-              GError **error)
+changed_in_range (const FeedWalk *walk, DeltaVersion version, GError **error)
+{
+  DeltaVersion first = walk->bounds.start, last = walk->bounds.end;
+  g_autofree char *at = feed_version_text (version);
+
+  base_error_set (error, SLUICE_ERROR_DELTA_CHANGELOG_SCHEMA_CHANGE_IN_RANGE,
+                  "changes of %s from version %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                  " cannot be read: version %s changed the schema in a way that is not additive",
+                  delta_table_location (walk->table), first, last, at);
+  base_error_add_param (error, "version", at);
+  base_error_set_hint (error,
+                       "read the range in two parts: %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                       ", then %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                       first, version - 1, version, last);
+  return FALSE;
+}
+
+static gboolean
+incompatible (const FeedWalk *walk, SluiceError code, DeltaMetadata *read, DeltaVersion read_version,
+              DeltaVersion version, GError **error)
 {
   DeltaVersion first = walk->bounds.start, last = walk->bounds.end;
   g_autofree char *start = feed_version_text (first);
@@ -397,20 +279,36 @@ incompatible (const Walk *walk, SluiceError code, DeltaMetadata *read, DeltaVers
   return FALSE;
 }
 
-static gboolean
-check_schemas (const Walk *walk, DeltaMetadata *read, DeltaVersion read_version, GError **error)
+/* The first commit after the start that changes the schema; n when there is none. */
+static guint
+first_change (const FeedWalk *walk)
 {
+  for (guint i = 1; i < walk->commits->len; i++) {
+    DeltaMetadata *own = delta_commit_metadata (feed_walk_commit (walk, i));
+    if (own != NULL && !feed_schema_fits (feed_walk_metadata (walk, i - 1), own))
+      return i;
+  }
+  return walk->commits->len;
+}
+
+static gboolean
+check_schemas (const FeedWalk *walk, FeedMode mode, DeltaMetadata *read, DeltaVersion read_version, GError **error)
+{
+  guint changed = first_change (walk);
+
   if (walk->settings != NULL &&
       base_settings_get_bool (walk->settings, "spark.databricks.delta.changeDataFeed."
                                               "unsafeBatchReadOnIncompatibleSchemaChanges.enabled"))
     return TRUE;
+  if (mode == FEED_MODE_AUTOMATIC && changed < walk->commits->len)
+    return changed_in_range (walk, feed_walk_version (walk, changed), error);
   for (guint i = 1; i < walk->commits->len; i++) {
-    DeltaMetadata *own = delta_commit_metadata (commit_at (walk, i));
+    DeltaMetadata *own = delta_commit_metadata (feed_walk_commit (walk, i));
     if (own != NULL && !feed_schema_fits (own, read))
       return incompatible (walk, SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, read, read_version,
-                           version_at (walk, i), error);
+                           feed_walk_version (walk, i), error);
   }
-  if (!feed_schema_fits (metadata_at (walk, 0), read))
+  if (!feed_schema_fits (feed_walk_metadata (walk, 0), read))
     return incompatible (walk, SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA, read, read_version,
                          walk->bounds.start, error);
   return TRUE;
@@ -420,20 +318,20 @@ check_schemas (const Walk *walk, DeltaMetadata *read, DeltaVersion read_version,
 
 /* In-commit timestamps are in the commits already read; asking the table would read the whole log again. */
 static gboolean
-has_own_timestamps (const Walk *walk)
+has_own_timestamps (const FeedWalk *walk)
 {
   for (guint i = 0; i < walk->commits->len; i++) {
-    DeltaMetadata *metadata = metadata_at (walk, i);
+    DeltaMetadata *metadata = feed_walk_metadata (walk, i);
     gint64 since = delta_metadata_int (metadata, "delta.inCommitTimestampEnablementVersion", 0);
-    if (!delta_metadata_commit_timestamps (metadata) || version_at (walk, i) < since ||
-        delta_commit_in_commit_timestamp_ms (commit_at (walk, i)) < 0)
+    if (!delta_metadata_commit_timestamps (metadata) || feed_walk_version (walk, i) < since ||
+        delta_commit_in_commit_timestamp_ms (feed_walk_commit (walk, i)) < 0)
       return FALSE;
   }
   return TRUE;
 }
 
 static gboolean
-set_timestamps (const Walk *walk, GPtrArray *commits, GError **error)
+set_timestamps (const FeedWalk *walk, GPtrArray *commits, GError **error)
 {
   g_autoptr (GArray) timestamps = NULL;
   gboolean own = has_own_timestamps (walk);
@@ -441,19 +339,21 @@ set_timestamps (const Walk *walk, GPtrArray *commits, GError **error)
   if (commits->len == 0)
     return TRUE;
   if (!own) {
-    timestamps = delta_table_timestamps (walk->table, walk->bounds.start, version_at (walk, commits->len - 1), error);
+    timestamps =
+        delta_table_timestamps (walk->table, walk->bounds.start, feed_walk_version (walk, commits->len - 1), error);
     if (timestamps == NULL)
       return FALSE;
   }
   for (guint i = 0; i < commits->len; i++) {
-    gint64 ms = own ? delta_commit_in_commit_timestamp_ms (commit_at (walk, i)) : g_array_index (timestamps, gint64, i);
+    gint64 ms =
+        own ? delta_commit_in_commit_timestamp_ms (feed_walk_commit (walk, i)) : g_array_index (timestamps, gint64, i);
     ((FeedCommit *) commits->pdata[i])->timestamp_us = ms * 1000;
   }
   return TRUE;
 }
 
 static gboolean
-check_retention (const Walk *walk, const FeedCommit *first, GError **error)
+check_retention (const FeedWalk *walk, const FeedCommit *first, GError **error)
 {
   static const char key[] = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration";
   DeltaMetadata *latest = delta_snapshot_metadata (walk->bounds.snapshot);
@@ -474,13 +374,37 @@ check_retention (const Walk *walk, const FeedCommit *first, GError **error)
   return FALSE;
 }
 
-/* ---- a range of a batch read ---- */
+/* ---- commits of a range ---- */
 
+/* Deleted rows lie in files of the table as it was before; one that was made anew may have had other columns. */
 static gboolean
-add_parts (const Walk *walk, FeedRange *range, GError **error)
+settle_deleted (const FeedWalk *walk, FeedCommit *commit, guint index, DeltaMetadata *read, GError **error)
 {
+  gboolean deletes = FALSE;
+
+  for (guint i = 0; i < commit->parts->len; i++)
+    deletes = deletes || g_array_index (commit->parts, FeedPart, i).kind == FEED_PART_DELETE;
+  if (!deletes || delta_commit_metadata (feed_walk_commit (walk, index)) == NULL || commit->version == 0)
+    return TRUE;
+  if (index > 0) {
+    commit->read_deleted = feed_schema_of_deleted (feed_walk_metadata (walk, index - 1), read);
+    return TRUE;
+  }
+  /* Where the log before the start is gone, the commit itself is the oldest word on its columns. */
+  g_autoptr (DeltaSnapshot) before = delta_table_snapshot_at (walk->table, commit->version - 1, walk->cancel, NULL);
+  if (before != NULL)
+    commit->read_deleted = feed_schema_of_deleted (delta_snapshot_metadata (before), read);
+  return base_cancel_check (walk->cancel, error);
+}
+
+/* (Re)makes the commits of a range from those of the walk. */
+static gboolean
+make_commits (const FeedWalk *walk, FeedRange *range, guint n_skipped, GError **error)
+{
+  g_ptr_array_set_size (range->commits, 0);
   for (guint i = 0; i < walk->commits->len; i++) {
-    FeedCommit *commit = feed_commit_new (commit_at (walk, i), metadata_at (walk, i), walk->request->exclude, 0, error);
+    FeedCommit *commit = feed_commit_new (feed_walk_commit (walk, i), feed_walk_metadata (walk, i), range->mode,
+                                          walk->request->exclude, i == 0 ? n_skipped : 0, error);
     if (commit == NULL)
       return FALSE;
     g_ptr_array_add (range->commits, commit);
@@ -488,32 +412,78 @@ add_parts (const Walk *walk, FeedRange *range, GError **error)
   return TRUE;
 }
 
+static gboolean
+finish_range (const FeedWalk *walk, FeedRange *range, DeltaMetadata *read, GError **error)
+{
+  range->metadata = delta_metadata_ref (read);
+  range->deduplication = walk->request->deduplication;
+  range->splits_updates = walk->request->splits_updates;
+  range->schema = feed_schema_new (delta_metadata_schema (read), error);
+  if (range->schema == NULL || !set_timestamps (walk, range->commits, error) ||
+      !feed_row_ids_settle (walk, range, error))
+    return FALSE;
+  for (guint i = 0; i < range->commits->len; i++)
+    if (!settle_deleted (walk, range->commits->pdata[i], i, read, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* ---- a range of a batch read ---- */
+
+static void
+drop_first (FeedWalk *walk, FeedRange *range, guint n)
+{
+  walk->bounds.start += n;
+  range->start = walk->bounds.start;
+  g_ptr_array_remove_range (walk->commits, 0, n);
+  g_ptr_array_remove_range (walk->in_force, 0, n);
+}
+
+/* Moves the start to the first version that can be read, as far as the reader allows. A later start may have another mode, and
+ * then needs other files. */
+static gboolean
+settle_start (FeedWalk *walk, FeedRange *range, GError **error)
+{
+  guint possible = walk->bounds.skips_no_mode ? feed_mode_first_possible (walk) : 0;
+
+  if (possible > 0 && possible < walk->commits->len)
+    drop_first (walk, range, possible);
+  for (;;) {
+    if (!feed_mode_choose (walk, &range->mode, error) || !make_commits (walk, range, 0, error))
+      return FALSE;
+    DeltaVersion whole = walk->bounds.skips_gone ? feed_files_first_whole (range) : range->start;
+    if (whole <= range->start || whole > range->end)
+      return TRUE; /* when nothing is whole, the scan says what is missing */
+    drop_first (walk, range, (guint) (whole - range->start));
+  }
+}
+
 static FeedRange *
-range_of_batch (Walk *walk, GError **error)
+range_of_batch (FeedWalk *walk, GError **error)
 {
   g_autoptr (FeedRange) range = range_new (walk->table, walk->bounds.snapshot, walk->bounds.start, walk->bounds.end);
   DeltaMetadata *read = delta_snapshot_metadata (walk->bounds.snapshot);
   DeltaVersion read_version = delta_snapshot_version (walk->bounds.snapshot);
 
   if (walk->bounds.end >= walk->bounds.start) {
-    if (!walk_all (walk, error) || !check_mode (walk, error))
+    if (!walk_all (walk, error) || !settle_start (walk, range, error))
       return NULL;
     read = choose_schema (walk, &read_version);
     if (walk->request->metadata != NULL)
       read = walk->request->metadata;
-    if (!check_schemas (walk, read, read_version, error) || !add_parts (walk, range, error) ||
-        !set_timestamps (walk, range->commits, error) || !check_retention (walk, range->commits->pdata[0], error))
+    if (!check_schemas (walk, range->mode, read, read_version, error))
       return NULL;
   }
-  range->metadata = delta_metadata_ref (read);
-  range->schema = feed_schema_new (delta_metadata_schema (read), error);
-  return range->schema != NULL ? g_steal_pointer (&range) : NULL;
+  if (!finish_range (walk, range, read, error) ||
+      (range->commits->len > 0 && !check_retention (walk, range->commits->pdata[0], error)))
+    return NULL;
+  return g_steal_pointer (&range);
 }
 
 /* ---- a range of a stream: as far as it can be read and the limits admit ---- */
 
 static gboolean
-refuse_reset (const Walk *walk, DeltaCommit *commit, GError **error)
+refuse_reset (const FeedWalk *walk, DeltaCommit *commit, GError **error)
 {
   const json_t *info = delta_commit_info (commit);
 
@@ -547,31 +517,27 @@ check_stream_schema (DeltaTable *table, DeltaVersion version, DeltaMetadata *met
   return FALSE;
 }
 
-/* Reads one commit into the walk and the range, or says why that cannot be. */
-static FeedCommit *
-take_commit (Walk *walk, DeltaVersion version, GError **error)
+/* Reads one commit into the walk, or says why that cannot be. @mode: (out): of all commits read so far. */
+static gboolean
+take_commit (FeedWalk *walk, DeltaVersion version, FeedMode *mode, GError **error)
 {
   g_autoptr (DeltaCommit) commit = read_commit (walk, version, error);
   g_autoptr (DeltaMetadata) metadata = NULL;
-  g_autoptr (FeedCommit) taken = NULL;
 
   if (commit == NULL || !refuse_reset (walk, commit, error))
-    return NULL;
+    return FALSE;
   g_ptr_array_add (walk->commits, delta_commit_ref (commit));
   if (delta_commit_metadata (commit) != NULL)
     metadata = delta_metadata_ref (delta_commit_metadata (commit));
   else if (walk->in_force->len > 0)
-    metadata = delta_metadata_ref (metadata_at (walk, walk->in_force->len - 1));
+    metadata = delta_metadata_ref (feed_walk_metadata (walk, walk->in_force->len - 1));
   else
     metadata = metadata_at_start (walk, FALSE, error);
   if (metadata == NULL)
-    return NULL;
+    return FALSE;
   g_ptr_array_add (walk->in_force, delta_metadata_ref (metadata));
-  if (!check_mode (walk, error) ||
-      !check_stream_schema (walk->table, version, metadata, walk->request->metadata, error))
-    return NULL;
-  return feed_commit_new (commit, metadata, walk->request->exclude,
-                          version == walk->bounds.start ? walk->request->n_skipped : 0, error);
+  return feed_mode_choose (walk, mode, error) &&
+         check_stream_schema (walk->table, version, metadata, walk->request->metadata, error);
 }
 
 static gint64
@@ -590,42 +556,71 @@ exceeds (const FeedRequest *request, const FeedFacts *taken, const FeedFacts *ne
          (request->max_bytes > 0 && taken->bytes >= request->max_bytes);
 }
 
+/* Takes the next commit into the range. @done: (out): the range ends before it: a limit, or another mode from here on. */
+static gboolean
+extend (FeedWalk *walk, FeedRange *range, DeltaVersion version, gboolean *done, GError **error)
+{
+  const FeedRequest *request = walk->request;
+  gboolean is_first = range->commits->len == 0;
+  FeedFacts taken = feed_range_facts (range);
+  FeedCommit *commit;
+  FeedMode mode;
+
+  if (!take_commit (walk, version, &mode, error))
+    return FALSE;
+  if (!is_first && mode != range->mode) {
+    *done = request->partial;
+    if (!request->partial) {
+      range->mode = mode;
+      return make_commits (walk, range, request->n_skipped, error);
+    }
+    return TRUE;
+  }
+  range->mode = mode;
+  commit = feed_commit_new (feed_walk_commit (walk, walk->commits->len - 1),
+                            feed_walk_metadata (walk, walk->commits->len - 1), mode, request->exclude,
+                            is_first ? request->n_skipped : 0, error);
+  if (commit == NULL)
+    return FALSE;
+  *done = exceeds (request, &taken, &commit->facts);
+  if (*done)
+    feed_commit_free (commit);
+  else
+    g_ptr_array_add (range->commits, commit);
+  return TRUE;
+}
+
 static FeedRange *
-range_of_stream (Walk *walk, GError **error)
+range_of_stream (FeedWalk *walk, GError **error)
 {
   g_autoptr (FeedRange) range =
       range_new (walk->table, walk->bounds.snapshot, walk->bounds.start, walk->bounds.start - 1);
   DeltaMetadata *read =
       walk->request->metadata != NULL ? walk->request->metadata : delta_snapshot_metadata (walk->bounds.snapshot);
+  gboolean done = FALSE;
 
-  for (DeltaVersion version = walk->bounds.start; version <= walk->bounds.end; version++) {
+  for (DeltaVersion version = walk->bounds.start; version <= walk->bounds.end && !done; version++) {
     g_autoptr (GError) failure = NULL;
-    g_autoptr (FeedCommit) commit = take_commit (walk, version, &failure);
-    FeedFacts taken = feed_range_facts (range);
-    if (commit == NULL && (range->commits->len == 0 || !walk->request->partial)) {
-      g_propagate_error (error, g_steal_pointer (&failure));
-      return NULL;
+    if (!extend (walk, range, version, &done, &failure)) {
+      if (range->commits->len == 0 || !walk->request->partial) {
+        g_propagate_error (error, g_steal_pointer (&failure));
+        return NULL;
+      }
+      done = TRUE;
     }
-    if (commit == NULL || exceeds (walk->request, &taken, &commit->facts)) {
-      g_ptr_array_set_size (walk->commits, (int) range->commits->len);
-      g_ptr_array_set_size (walk->in_force, (int) range->commits->len);
-      break;
-    }
-    g_ptr_array_add (range->commits, g_steal_pointer (&commit));
-    range->end = version;
+    if (!done)
+      range->end = version;
   }
-  if (!set_timestamps (walk, range->commits, error))
-    return NULL;
-  range->metadata = delta_metadata_ref (read);
-  range->schema = feed_schema_new (delta_metadata_schema (read), error);
-  return range->schema != NULL ? g_steal_pointer (&range) : NULL;
+  g_ptr_array_set_size (walk->commits, (int) range->commits->len);
+  g_ptr_array_set_size (walk->in_force, MIN ((int) walk->in_force->len, (int) range->commits->len));
+  return finish_range (walk, range, read, error) ? g_steal_pointer (&range) : NULL;
 }
 
 FeedRange *
 feed_range_new (DeltaTable *table, const FeedRequest *request, BaseSettings *settings, BaseCancel *cancel,
                 GError **error)
 {
-  g_auto (Walk) walk = { .table = table, .request = request, .settings = settings, .cancel = cancel };
+  g_auto (FeedWalk) walk = { .table = table, .request = request, .settings = settings, .cancel = cancel };
   FeedRange *range = NULL;
 
   walk.commits = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_commit_unref);

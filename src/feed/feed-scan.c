@@ -1,20 +1,20 @@
-/* The text over a range: parts of commits become inputs of at most two delta scans, joined by UNION ALL.
+/* The text over a range: parts of commits become inputs of a few delta scans, joined by UNION ALL.
  *
- * Change files name the type of each row in a column of their own; for derived rows it is a value per file. Versions and
- * timestamps are values per file of either. DuckDB keeps no order by itself, so order is a sort: by version, then by place, which
- * is unique inside a commit because no commit has parts of both kinds.
+ *   segment    parts of                                               the type of a row
+ *   changes    change files                                           a column of the file
+ *   plain      commits that need no pairing                           a value per file
+ *   deleted    removed files of commits with both sides, automatic    by pairing (feed-pair.c)
+ *   inserted   added files of such commits                            by pairing
+ *
+ * The last two exist twice: with the columns that are asked for, and with row ids alone, for the pairs. Versions and timestamps are
+ * values per file. DuckDB keeps no order by itself, so order is a sort: by version, then by row id in the automatic mode, by
+ * place in the legacy one, where no commit has parts of two segments.
  */
 #include "base-error.h"
 #include "base-text.h"
 #include "feed-private.h"
 
 #include <string.h>
-#include <unistd.h>
-
-/* Names of columns that no caller asked for. */
-#define OWN_NAME   "_sluice"
-#define FILE_NAME  OWN_NAME "_file"
-#define PLACE_NAME OWN_NAME "_place"
 
 struct FeedScan {
   gatomicrefcount references;
@@ -100,31 +100,52 @@ type_may_match (const DeltaPredicate *predicate, const char *type)
 
 /* ---- building ---- */
 
+typedef enum { SEGMENT_CHANGES, SEGMENT_PLAIN, SEGMENT_DELETED, SEGMENT_INSERTED } SegmentKind;
+
+/* What one delta scan reads. */
+typedef struct {
+  SegmentKind kind;
+  gboolean keys_only;      /* row ids without columns */
+  gboolean cancels;        /* equal rows cancel each other */
+  DeltaMetadata *metadata; /* how columns are read */
+  const char *id_column,
+      *age_column;  /* (nullable): physical names of row ids and row versions, when those are wanted */
+  GArray *inputs;   /* DeltaScanInput; vectors are owned, values belong to @texts */
+  GPtrArray *texts; /* char **: per input the values of value_columns() */
+} Segment;
+
+/* Values per file: version, timestamp, type of plain rows, then what row ids are made of. */
+#define N_VALUES (FEED_N_COLUMNS + 2)
+
 typedef struct {
   FeedRange *range;
   const FeedScanRequest *request;
   BaseCancel *cancel;
   guint n_table_columns;
+  gboolean gives_ids;         /* rows come with their row ids: for order, and for what they are over the range */
   DeltaPredicate *predicates; /* of the table's columns alone */
   guint n_predicates;
 
   /* What scans are asked for: the same outputs of every segment, in this order. */
   DeltaScanColumn *columns;
   guint n_columns;
-  const char *type_name;
-  const char *version_name;
+  FeedPairNames names;
   const char *timestamp_name;
+  const BaseType *text, *number, *instant;
 
-  GPtrArray *segments; /* Segment: change files, derived */
+  GPtrArray *segments; /* Segment */
   FeedScan *scan;
 } Builder;
 
-/* What one delta scan reads. */
-typedef struct {
-  gboolean is_derived;
-  GArray *inputs;   /* DeltaScanInput; vectors are owned, values belong to @texts */
-  GPtrArray *texts; /* char **: version, timestamp, type when derived; NULL-terminated */
-} Segment;
+static void
+texts_free (gpointer data)
+{
+  char **texts = data;
+
+  for (guint i = 0; i < N_VALUES; i++)
+    g_free (texts[i]);
+  g_free (texts);
+}
 
 static void
 segment_free (gpointer data)
@@ -139,19 +160,29 @@ segment_free (gpointer data)
 }
 
 static Segment *
-segment_for (Builder *builder, gboolean is_derived)
+segment_new (const Segment *like)
+{
+  Segment *segment = g_new0 (Segment, 1);
+
+  *segment = *like;
+  segment->inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
+  segment->texts = g_ptr_array_new_with_free_func (texts_free);
+  return segment;
+}
+
+static Segment *
+segment_for (Builder *builder, const Segment *like)
 {
   Segment *segment;
 
   for (guint i = 0; i < builder->segments->len; i++) {
     segment = builder->segments->pdata[i];
-    if (segment->is_derived == is_derived)
+    if (segment->kind == like->kind && segment->keys_only == like->keys_only && segment->cancels == like->cancels &&
+        segment->metadata == like->metadata && g_strcmp0 (segment->id_column, like->id_column) == 0 &&
+        g_strcmp0 (segment->age_column, like->age_column) == 0)
       return segment;
   }
-  segment = g_new0 (Segment, 1);
-  segment->is_derived = is_derived;
-  segment->inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
-  segment->texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_strfreev);
+  segment = segment_new (like);
   g_ptr_array_add (builder->segments, segment);
   return segment;
 }
@@ -180,37 +211,103 @@ load_rows (Builder *builder, const FeedPart *part, DeltaVector **rows, GError **
 }
 
 static const char *
-type_of (const FeedPart *part)
+raw_type_of (const FeedPart *part)
 {
   return part->kind == FEED_PART_INSERT ? "insert" : part->kind == FEED_PART_DELETE ? "delete" : NULL;
 }
 
+/* Whether rows of the commit are paired by their ids. */
 static gboolean
-add_input (Builder *builder, const FeedCommit *commit, const FeedPart *part, GError **error)
+is_pairing (const Builder *builder, const FeedCommit *commit)
 {
+  return builder->range->mode == FEED_MODE_AUTOMATIC && commit->has_both_sides &&
+         builder->range->deduplication != FEED_CARRYOVERS_SHOWN;
+}
+
+/* The segment that the rows of @part belong to. */
+static Segment
+segment_of (const Builder *builder, const FeedCommit *commit, const FeedPart *part)
+{
+  gboolean pairs = is_pairing (builder, commit);
+  DeltaMetadata *named = part->kind == FEED_PART_DELETE ? commit->before : commit->after;
+  Segment like = { .kind = SEGMENT_PLAIN, .metadata = builder->range->metadata };
+
+  if (part->kind == FEED_PART_DELETE && commit->read_deleted != NULL)
+    like.metadata = commit->read_deleted;
+  if (part->kind == FEED_PART_CHANGES)
+    like.kind = SEGMENT_CHANGES;
+  else if (pairs)
+    like.kind = part->kind == FEED_PART_DELETE ? SEGMENT_DELETED : SEGMENT_INSERTED;
+  like.cancels = pairs && !commit->keeps_row_ids && builder->range->cancels_identical;
+  if (named == NULL)
+    named = builder->range->metadata;
+  if (pairs || builder->gives_ids) {
+    like.id_column = delta_metadata_row_id_column (named);
+    like.age_column = delta_metadata_row_commit_version_column (named);
+  }
+  return like;
+}
+
+static gboolean
+wants_ids (const Builder *builder, const Segment *segment)
+{
+  return segment->kind >= SEGMENT_DELETED || (segment->kind == SEGMENT_PLAIN && builder->gives_ids);
+}
+
+static char *
+number_or_null (gint64 number)
+{
+  return number >= 0 ? feed_version_text (number) : NULL;
+}
+
+static void
+add_to_segment (Builder *builder, const Segment *like, const FeedCommit *commit, const FeedPart *part,
+                const DeltaScanInput *input)
+{
+  Segment *segment = segment_for (builder, like);
+  DeltaScanInput copy = *input;
+  char **texts = g_new0 (char *, N_VALUES);
+  guint n = 0;
+
+  texts[n++] = feed_version_text (commit->version);
+  texts[n++] = g_strdup_printf ("%" G_GINT64_FORMAT, commit->timestamp_us);
+  if (segment->kind == SEGMENT_PLAIN)
+    texts[n++] = g_strdup (raw_type_of (part));
+  if (wants_ids (builder, segment)) {
+    texts[n++] = number_or_null (delta_file_base_row_id (part->file));
+    texts[n++] = number_or_null (delta_file_default_row_commit_version (part->file));
+  }
+  g_ptr_array_add (segment->texts, texts);
+  copy.values = (const char *const *) texts;
+  copy.vector = input->vector != NULL ? delta_vector_ref (input->vector) : NULL;
+  g_array_append_val (segment->inputs, copy);
+}
+
+/* @wide: with columns; else only for the pairs. */
+static gboolean
+add_input (Builder *builder, const FeedCommit *commit, const FeedPart *part, gboolean wide, GError **error)
+{
+  g_autoptr (DeltaVector) rows = NULL;
   DeltaScanInput input = { .file = part->file, .rows = DELTA_SCAN_LIVE };
-  char **texts;
-  Segment *segment;
+  Segment like = segment_of (builder, commit, part);
 
   if (part->is_paired) {
-    if (!load_rows (builder, part, &input.vector, error))
+    if (!load_rows (builder, part, &rows, error))
       return FALSE;
-    input.rows = DELTA_SCAN_ONLY;
-    if (delta_vector_is_empty (input.vector)) {
-      delta_vector_unref (input.vector);
+    if (delta_vector_is_empty (rows))
       return TRUE;
-    }
+    input.rows = DELTA_SCAN_ONLY;
+    input.vector = rows;
   } else if (part->kind == FEED_PART_CHANGES) {
     input.rows = DELTA_SCAN_ALL;
   }
-  segment = segment_for (builder, part->kind != FEED_PART_CHANGES);
-  texts = g_new0 (char *, FEED_N_COLUMNS + 1);
-  texts[0] = feed_version_text (commit->version);
-  texts[1] = g_strdup_printf ("%" G_GINT64_FORMAT, commit->timestamp_us);
-  texts[2] = g_strdup (type_of (part));
-  g_ptr_array_add (segment->texts, texts);
-  input.values = (const char *const *) texts;
-  g_array_append_val (segment->inputs, input);
+  if (wide)
+    add_to_segment (builder, &like, commit, part, &input);
+  if (is_pairing (builder, commit)) {
+    like.keys_only = TRUE;
+    like.cancels = FALSE;
+    add_to_segment (builder, &like, commit, part, &input);
+  }
   return TRUE;
 }
 
@@ -219,6 +316,8 @@ commit_may_match (const Builder *builder, const FeedCommit *commit)
 {
   for (guint i = 0; i < builder->request->n_predicates; i++) {
     const DeltaPredicate *predicate = &builder->request->predicates[i];
+    if (builder->range->deduplication == FEED_NET)
+      return TRUE; /* what a row is depends on all its changes */
     if (predicate->column == builder->n_table_columns + 1 && !number_may_match (predicate, commit->version))
       return FALSE;
     if (predicate->column == builder->n_table_columns + 2 && !number_may_match (predicate, commit->timestamp_us))
@@ -227,19 +326,42 @@ commit_may_match (const Builder *builder, const FeedCommit *commit)
   return TRUE;
 }
 
+static gboolean
+types_may_match (const Builder *builder, const FeedCommit *commit, const FeedPart *part,
+                 const DeltaPredicate *predicate)
+{
+  const char *raw = raw_type_of (part);
+  const char *update = part->kind == FEED_PART_INSERT ? "update_postimage" : "update_preimage";
+
+  if (raw == NULL || predicate->column != builder->n_table_columns)
+    return TRUE;
+  return type_may_match (predicate, raw) ||
+         (is_pairing (builder, commit) && !builder->range->splits_updates && type_may_match (predicate, update));
+}
+
 /* Statistics may speak of the rows that a vector left over only, so paired files are always read (§7.8). */
 static gboolean
-part_may_match (const Builder *builder, const FeedPart *part)
+part_may_match (const Builder *builder, const FeedCommit *commit, const FeedPart *part)
 {
-  const char *type = type_of (part);
-
-  for (guint i = 0; type != NULL && i < builder->request->n_predicates; i++) {
-    const DeltaPredicate *predicate = &builder->request->predicates[i];
-    if (predicate->column == builder->n_table_columns && !type_may_match (predicate, type))
+  if (builder->range->deduplication == FEED_NET)
+    return TRUE;
+  for (guint i = 0; i < builder->request->n_predicates; i++)
+    if (!types_may_match (builder, commit, part, &builder->request->predicates[i]))
       return FALSE;
-  }
-  return part->is_paired ||
+  return part->is_paired || (part->kind == FEED_PART_DELETE && commit->read_deleted != NULL) ||
          delta_file_may_match (builder->range->metadata, part->file, builder->predicates, builder->n_predicates);
+}
+
+/* Whether anything of the commit is read; if so, all files of a commit that pairs are. */
+static gboolean
+any_may_match (const Builder *builder, const FeedCommit *commit)
+{
+  if (!commit_may_match (builder, commit))
+    return FALSE;
+  for (guint i = 0; i < commit->parts->len; i++)
+    if (part_may_match (builder, commit, &g_array_index (commit->parts, FeedPart, i)))
+      return TRUE;
+  return FALSE;
 }
 
 static gboolean
@@ -247,61 +369,16 @@ add_inputs (Builder *builder, GError **error)
 {
   for (guint i = 0; i < builder->range->commits->len; i++) {
     const FeedCommit *commit = builder->range->commits->pdata[i];
-    if (!commit_may_match (builder, commit))
+    if (!any_may_match (builder, commit))
       continue;
     for (guint j = 0; j < commit->parts->len; j++) {
       const FeedPart *part = &g_array_index (commit->parts, FeedPart, j);
-      if (part_may_match (builder, part) && !add_input (builder, commit, part, error))
+      gboolean wide = part_may_match (builder, commit, part);
+      if ((wide || is_pairing (builder, commit)) && !add_input (builder, commit, part, wide, error))
         return FALSE;
     }
   }
   return TRUE;
-}
-
-/* ---- files that are gone ---- */
-
-static gboolean
-is_there (FeedRange *range, const FeedPart *part, char **path, GError **error)
-{
-  *path = delta_table_file_path (range->table, part->file, error);
-  return *path != NULL && ((*path)[0] != '/' || access (*path, F_OK) == 0);
-}
-
-/* The first version from which on every file of the range is there, for the hint; end + 1 when there is none. */
-static DeltaVersion
-first_whole_version (FeedRange *range)
-{
-  for (guint i = range->commits->len; i > 0; i--) {
-    const FeedCommit *commit = range->commits->pdata[i - 1];
-    for (guint j = 0; j < commit->parts->len; j++) {
-      g_autofree char *path = NULL;
-      if (!is_there (range, &g_array_index (commit->parts, FeedPart, j), &path, NULL))
-        return commit->version + 1;
-    }
-  }
-  return range->start;
-}
-
-static gboolean
-file_gone (FeedRange *range, const FeedCommit *commit, const FeedPart *part, GError **error)
-{
-  DeltaVersion whole = first_whole_version (range);
-  g_autofree char *version = feed_version_text (commit->version);
-
-  base_error_set (error, SLUICE_ERROR_DELTA_CHANGE_DATA_FILE_NOT_FOUND,
-                  "the file %s, which holds changes of version %s of %s, does not exist", delta_file_path (part->file),
-                  version, delta_table_location (range->table));
-  base_error_add_param (error, "path", delta_file_path (part->file));
-  base_error_add_param (error, "version", version);
-  if (whole <= range->end) {
-    g_autofree char *text = feed_version_text (whole);
-    base_error_add_param (error, "firstReadableVersion", text);
-    base_error_set_hint (
-        error, "VACUUM removed files that older versions need; the feed can be read from version %s on", text);
-  } else {
-    base_error_set_hint (error, "VACUUM removed files that older versions need; later versions may still be readable");
-  }
-  return FALSE;
 }
 
 static gboolean
@@ -311,16 +388,17 @@ check_files (Builder *builder, GError **error)
 
   for (guint i = 0; i < range->commits->len; i++) {
     const FeedCommit *commit = range->commits->pdata[i];
-    if (!commit_may_match (builder, commit))
+    if (!any_may_match (builder, commit))
       continue;
     if (!base_cancel_check (builder->cancel, error))
       return FALSE;
     for (guint j = 0; j < commit->parts->len; j++) {
       const FeedPart *part = &g_array_index (commit->parts, FeedPart, j);
-      g_autofree char *path = NULL;
-      if (!part_may_match (builder, part) || is_there (range, part, &path, error))
+      g_autofree char *missing = NULL;
+      if ((!is_pairing (builder, commit) && !part_may_match (builder, commit, part)) ||
+          feed_files_are_there (range, part, &missing, error))
         continue;
-      return path != NULL && file_gone (range, commit, part, error);
+      return missing != NULL && feed_files_set_gone (range, commit->version, missing, builder->cancel, error);
     }
   }
   return TRUE;
@@ -328,78 +406,263 @@ check_files (Builder *builder, GError **error)
 
 /* ---- text ---- */
 
-static gboolean
-append_segment (Builder *builder, const Segment *segment, const BaseType *const types[FEED_N_COLUMNS], GString *sql,
-                GError **error)
+/* Outputs of the values of a segment's inputs, in the order of their texts. Returns: how many. */
+static guint
+value_columns (const Builder *builder, const Segment *segment, DeltaScanValue values[N_VALUES])
 {
-  DeltaScanHidden hidden = { FEED_CHANGE_TYPE, types[0], builder->type_name };
-  DeltaScanValue values[FEED_N_COLUMNS];
-  DeltaScanRequest request = { .columns = builder->columns,
-                               .n_columns = builder->n_columns,
-                               .hidden = &hidden,
-                               .n_hidden = segment->is_derived ? 0 : 1,
+  guint n = 0;
+
+  values[n++] = (DeltaScanValue){ builder->number, builder->names.version };
+  values[n++] = (DeltaScanValue){ builder->instant, builder->timestamp_name };
+  if (segment->kind == SEGMENT_PLAIN)
+    values[n++] = (DeltaScanValue){ builder->text, builder->names.type };
+  if (wants_ids (builder, segment)) {
+    values[n++] = (DeltaScanValue){ builder->number, FEED_OWN_ID_BASE };
+    values[n++] = (DeltaScanValue){ builder->number, FEED_OWN_AGE_FILE };
+  }
+  return n;
+}
+
+static guint
+hidden_columns (const Builder *builder, const Segment *segment, DeltaScanHidden hidden[2])
+{
+  guint n = 0;
+
+  if (segment->kind == SEGMENT_CHANGES)
+    hidden[n++] = (DeltaScanHidden){ FEED_CHANGE_TYPE, builder->text, builder->names.type };
+  if (wants_ids (builder, segment) && segment->id_column != NULL)
+    hidden[n++] = (DeltaScanHidden){ segment->id_column, builder->number, FEED_OWN_ID_READ };
+  if (wants_ids (builder, segment) && segment->age_column != NULL)
+    hidden[n++] = (DeltaScanHidden){ segment->age_column, builder->number, FEED_OWN_AGE_READ };
+  return n;
+}
+
+/* One delta scan. @all_columns: (nullable): instead of those that are asked for. Returns: (transfer full). */
+static char *
+scan_text (Builder *builder, const Segment *segment, const DeltaScanColumn *all_columns, GError **error)
+{
+  gboolean ids = wants_ids (builder, segment);
+  DeltaScanHidden hidden[2];
+  DeltaScanValue values[N_VALUES];
+  DeltaScanRequest request = { .columns = all_columns != NULL ? all_columns : builder->columns,
+                               .n_columns = all_columns != NULL ? builder->n_table_columns : builder->n_columns,
+                               .hidden = hidden,
+                               .n_hidden = hidden_columns (builder, segment, hidden),
                                .values = values,
+                               .n_values = value_columns (builder, segment, values),
                                .inputs = (const DeltaScanInput *) segment->inputs->data,
                                .n_inputs = segment->inputs->len,
                                .explicit_inputs = TRUE,
-                               .file_index_name = builder->request->ordered ? FILE_NAME : NULL,
-                               .row_number_name = builder->request->ordered ? PLACE_NAME : NULL,
-                               .metadata = builder->range->metadata };
+                               .file_index_name = builder->request->ordered && !ids ? FEED_OWN_FILE : NULL,
+                               .row_number_name = builder->request->ordered || ids ? FEED_OWN_PLACE : NULL,
+                               .metadata = segment->metadata };
   DeltaScan *scan;
 
-  /* In the order of the texts of an input. */
-  values[request.n_values++] = (DeltaScanValue){ types[1], builder->version_name };
-  values[request.n_values++] = (DeltaScanValue){ types[2], builder->timestamp_name };
-  if (segment->is_derived)
-    values[request.n_values++] = (DeltaScanValue){ types[0], builder->type_name };
+  if (segment->keys_only)
+    request.n_columns = 0;
   scan = delta_scan_new (builder->range->snapshot, &request, builder->cancel, error);
   if (scan == NULL)
-    return FALSE;
+    return NULL;
   g_ptr_array_add (builder->scan->scans, scan);
-  builder->scan->n_files += delta_scan_n_files (scan);
-  g_string_append (sql, sql->len > 0 ? " UNION ALL BY NAME " : "");
-  g_string_append (sql, delta_scan_sql (scan));
+  if (!segment->keys_only)
+    builder->scan->n_files += delta_scan_n_files (scan);
+  if (!ids)
+    return g_strdup (delta_scan_sql (scan));
+  /* Files of a table whose rows were never moved may lack the names. */
+  return g_strdup_printf (
+      "SELECT *%s%s FROM (%s)", segment->id_column == NULL ? ", NULL::BIGINT AS " FEED_OWN_ID_READ : "",
+      segment->age_column == NULL ? ", NULL::BIGINT AS " FEED_OWN_AGE_READ : "", delta_scan_sql (scan));
+}
+
+/* Appends @rows with exactly the outputs that all segments have. */
+static void
+append_rows (Builder *builder, GString *sql, const char *rows)
+{
+  const char *own[] = { builder->names.type, builder->names.version, builder->timestamp_name };
+
+  g_string_append (sql, sql->len > 0 ? " UNION ALL SELECT " : "SELECT ");
+  for (guint i = 0; i < builder->n_columns; i++) {
+    base_text_append_sql_identifier (sql, builder->columns[i].name);
+    g_string_append (sql, ", ");
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (own); i++) {
+    g_string_append (sql, i > 0 ? ", " : "");
+    base_text_append_sql_identifier (sql, own[i]);
+  }
+  if (builder->gives_ids)
+    g_string_append (sql, ", " FEED_OWN_ID);
+  else if (builder->request->ordered)
+    g_string_append (sql, ", " FEED_OWN_FILE ", " FEED_OWN_PLACE);
+  g_string_append_printf (sql, " FROM (%s)", rows);
+}
+
+static gboolean
+append_plain (Builder *builder, const Segment *segment, GString *sql, GError **error)
+{
+  g_autofree char *scan = scan_text (builder, segment, NULL, error);
+  g_autoptr (GString) rows = g_string_new (NULL);
+
+  if (scan == NULL)
+    return FALSE;
+  if (builder->gives_ids)
+    feed_pair_append_ids (rows, scan);
+  append_rows (builder, sql, builder->gives_ids ? rows->str : scan);
+  return TRUE;
+}
+
+static gboolean
+append_side (Builder *builder, const Segment *segment, const DeltaScanColumn *all_columns, GString *sql, GError **error)
+{
+  g_autofree char *scan = scan_text (builder, segment, all_columns, error);
+  g_autoptr (GString) rows = g_string_new (NULL);
+
+  if (scan == NULL)
+    return FALSE;
+  feed_pair_append_side (rows, &builder->names, scan, segment->kind == SEGMENT_INSERTED);
+  if (all_columns == NULL)
+    append_rows (builder, sql, rows->str);
+  else
+    g_string_append_printf (sql, "%s%s", sql->len > 0 ? " UNION ALL BY NAME " : "", rows->str);
+  return TRUE;
+}
+
+/* Rows that may cancel each other come with all columns of the table. */
+static gboolean
+append_cancelling (Builder *builder, GString *sql, GError **error)
+{
+  g_autofree DeltaScanColumn *all = g_new0 (DeltaScanColumn, builder->n_table_columns + 1);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GString) rows = g_string_new (NULL);
+  FeedPairNames pair_names = builder->names;
+  g_autofree char *rest = NULL;
+  GString *renamed;
+
+  for (guint i = 0; i < builder->n_table_columns; i++) {
+    g_ptr_array_add (names, g_strdup_printf (FEED_OWN "_c%u", i));
+    all[i] = (DeltaScanColumn){ i, names->pdata[i] };
+  }
+  for (guint i = 0; i < builder->segments->len; i++) {
+    const Segment *segment = builder->segments->pdata[i];
+    if (segment->cancels && !append_side (builder, segment, all, rows, error))
+      return FALSE;
+  }
+  if (rows->len == 0)
+    return TRUE;
+  pair_names.names = names;
+  rest = feed_pair_cancel (&pair_names, rows->str);
+  renamed = g_string_new ("SELECT *");
+  for (guint i = 0; i < builder->n_columns; i++) {
+    g_string_append_printf (renamed, ", " FEED_OWN "_c%u AS ", builder->columns[i].column);
+    base_text_append_sql_identifier (renamed, builder->columns[i].name);
+  }
+  g_string_append_printf (renamed, " FROM (%s)", rest);
+  append_rows (builder, sql, renamed->str);
+  g_string_free (renamed, TRUE);
+  return TRUE;
+}
+
+/* The definition of the pairs; @with stays NULL when no commit pairs. */
+static gboolean
+make_pairs (Builder *builder, char **with, GError **error)
+{
+  g_autoptr (GString) keys = g_string_new (NULL);
+
+  for (guint i = 0; i < builder->segments->len; i++) {
+    const Segment *segment = builder->segments->pdata[i];
+    g_autofree char *scan = NULL;
+    if (!segment->keys_only)
+      continue;
+    scan = scan_text (builder, segment, NULL, error);
+    if (scan == NULL)
+      return FALSE;
+    g_string_append (keys, keys->len > 0 ? " UNION ALL SELECT " : "SELECT ");
+    base_text_append_sql_identifier (keys, builder->names.version);
+    g_string_append_printf (keys, ", " FEED_OWN_ID ", " FEED_OWN_AGE ", %d AS " FEED_OWN_SIDE " FROM (",
+                            segment->kind == SEGMENT_INSERTED);
+    feed_pair_append_ids (keys, scan);
+    g_string_append_c (keys, ')');
+  }
+  *with = keys->len > 0 ? feed_pair_definition (&builder->names, keys->str) : NULL;
   return TRUE;
 }
 
 static gboolean
 append_segments (Builder *builder, GString *sql, GError **error)
 {
-  g_autoptr (BaseType) text = base_type_simple (BASE_TYPE_STRING);
-  g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_LONG);
-  g_autoptr (BaseType) instant = base_type_simple (BASE_TYPE_TIMESTAMP);
-  const BaseType *const types[FEED_N_COLUMNS] = { text, number, instant };
-  Segment none = { .is_derived = TRUE };
+  gboolean any = FALSE;
 
-  if (builder->segments->len == 0) {
-    none.inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
-    gboolean good = append_segment (builder, &none, types, sql, error);
-    g_array_unref (none.inputs);
+  for (guint i = 0; i < builder->segments->len; i++) {
+    const Segment *segment = builder->segments->pdata[i];
+    if (segment->keys_only)
+      continue;
+    any = TRUE;
+    if (segment->kind < SEGMENT_DELETED) {
+      if (!append_plain (builder, segment, sql, error))
+        return FALSE;
+    } else if (!segment->cancels && !append_side (builder, segment, NULL, sql, error)) {
+      return FALSE;
+    }
+  }
+  if (!append_cancelling (builder, sql, error))
+    return FALSE;
+  if (!any) {
+    Segment like = { .kind = SEGMENT_PLAIN, .metadata = builder->range->metadata };
+    Segment *none = segment_new (&like);
+    gboolean good = append_plain (builder, none, sql, error);
+    segment_free (none);
     return good;
   }
-  for (guint i = 0; i < builder->segments->len; i++)
-    if (!append_segment (builder, builder->segments->pdata[i], types, sql, error))
-      return FALSE;
   return TRUE;
 }
 
-/* The asked columns in the asked order over the segments. */
+static void
+append_type (const Builder *builder, GString *sql)
+{
+  if (!builder->range->splits_updates) {
+    base_text_append_sql_identifier (sql, builder->names.type);
+    return;
+  }
+  g_string_append (sql, "CASE ");
+  base_text_append_sql_identifier (sql, builder->names.type);
+  g_string_append (sql, " WHEN 'update_preimage' THEN 'delete' WHEN 'update_postimage' THEN 'insert' ELSE ");
+  base_text_append_sql_identifier (sql, builder->names.type);
+  g_string_append (sql, " END AS ");
+  base_text_append_sql_identifier (sql, builder->names.type);
+}
+
+/* The asked columns in the asked order. */
 static char *
-wrap (const Builder *builder, const char *segments)
+wrap (const Builder *builder, const char *with, const char *rows)
 {
   GString *sql = g_string_new ("SELECT ");
+  g_autofree char *net = NULL;
 
   for (guint i = 0; i < builder->request->n_columns; i++) {
     g_string_append (sql, i > 0 ? ", " : "");
-    base_text_append_sql_identifier (sql, builder->request->columns[i].name);
+    if (builder->request->columns[i].column == builder->n_table_columns)
+      append_type (builder, sql);
+    else
+      base_text_append_sql_identifier (sql, builder->request->columns[i].name);
   }
   if (builder->request->n_columns == 0)
-    base_text_append_sql_identifier (sql, builder->version_name);
-  g_string_append_printf (sql, " FROM (%s)", segments);
+    base_text_append_sql_identifier (sql, builder->names.version);
+  if (builder->range->deduplication == FEED_NET) {
+    net = feed_pair_net (&builder->names, with, rows);
+    g_string_append_printf (sql, " FROM (%s)", net);
+  } else if (with != NULL) {
+    g_string_append_printf (sql, " FROM (WITH %s %s)", with, rows);
+  } else {
+    g_string_append_printf (sql, " FROM (%s)", rows);
+  }
   if (builder->request->ordered) {
     g_string_append (sql, " ORDER BY ");
-    base_text_append_sql_identifier (sql, builder->version_name);
-    g_string_append (sql, ", " FILE_NAME ", " PLACE_NAME);
+    base_text_append_sql_identifier (sql, builder->names.version);
+    /* A preimage is greater than its postimage and comes before it. */
+    g_string_append (sql, builder->gives_ids ? ", " FEED_OWN_ID ", " : ", " FEED_OWN_FILE ", " FEED_OWN_PLACE);
+    if (builder->gives_ids) {
+      base_text_append_sql_identifier (sql, builder->names.type);
+      g_string_append (sql, " DESC");
+    }
   }
   return g_string_free (sql, FALSE);
 }
@@ -410,17 +673,17 @@ split_columns (Builder *builder)
 {
   const FeedScanRequest *request = builder->request;
 
-  builder->type_name = OWN_NAME FEED_CHANGE_TYPE;
-  builder->version_name = OWN_NAME FEED_COMMIT_VERSION;
-  builder->timestamp_name = OWN_NAME FEED_COMMIT_TIMESTAMP;
+  builder->names.type = FEED_OWN FEED_CHANGE_TYPE;
+  builder->names.version = FEED_OWN FEED_COMMIT_VERSION;
+  builder->timestamp_name = FEED_OWN FEED_COMMIT_TIMESTAMP;
   for (guint i = 0; i < request->n_columns; i++) {
     DeltaScanColumn column = request->columns[i];
     if (column.column < builder->n_table_columns)
       builder->columns[builder->n_columns++] = column;
     else if (column.column == builder->n_table_columns)
-      builder->type_name = column.name;
+      builder->names.type = column.name;
     else if (column.column == builder->n_table_columns + 1)
-      builder->version_name = column.name;
+      builder->names.version = column.name;
     else
       builder->timestamp_name = column.name;
   }
@@ -434,13 +697,15 @@ build (Builder *builder, GError **error)
 {
   g_autoptr (FeedScan) scan = g_new0 (FeedScan, 1);
   g_autoptr (GString) sql = g_string_new (NULL);
+  g_autofree char *with = NULL;
 
   g_atomic_ref_count_init (&scan->references);
   scan->scans = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_scan_unref);
   builder->scan = scan;
-  if (!check_files (builder, error) || !add_inputs (builder, error) || !append_segments (builder, sql, error))
+  if (!check_files (builder, error) || !add_inputs (builder, error) || !make_pairs (builder, &with, error) ||
+      !append_segments (builder, sql, error))
     return NULL;
-  scan->sql = wrap (builder, sql->str);
+  scan->sql = wrap (builder, with, sql->str);
   return g_steal_pointer (&scan);
 }
 
@@ -450,12 +715,20 @@ feed_scan_new (FeedRange *range, const FeedScanRequest *request, BaseCancel *can
   g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, request->n_columns + 1);
   g_autofree DeltaPredicate *predicates = g_new0 (DeltaPredicate, request->n_predicates + 1);
   g_autoptr (GPtrArray) segments = g_ptr_array_new_with_free_func (segment_free);
+  g_autoptr (BaseType) text = base_type_simple (BASE_TYPE_STRING);
+  g_autoptr (BaseType) number = base_type_simple (BASE_TYPE_LONG);
+  g_autoptr (BaseType) instant = base_type_simple (BASE_TYPE_TIMESTAMP);
   Builder builder = { .range = range,
                       .request = request,
                       .cancel = cancel,
                       .n_table_columns = base_type_n_fields (range->schema) - FEED_N_COLUMNS,
+                      .gives_ids =
+                          range->mode == FEED_MODE_AUTOMATIC && (request->ordered || range->deduplication == FEED_NET),
                       .predicates = predicates,
                       .columns = columns,
+                      .text = text,
+                      .number = number,
+                      .instant = instant,
                       .segments = segments };
   FeedScan *scan;
 

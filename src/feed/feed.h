@@ -28,17 +28,31 @@ typedef enum {
   FEED_BOUND_NONE,      /* start: an error; end: the latest version */
   FEED_BOUND_VERSION,   /* a version */
   FEED_BOUND_TIMESTAMP, /* milliseconds since 1970: the first commit at or after it, the last one at or before it */
+  FEED_BOUND_EARLIEST, /* start: the first version from which on all can be read: the feed is there, and every file of it */
 } FeedBoundKind;
 
 typedef struct {
   FeedBoundKind kind;
   gint64 value;
+  gboolean exclusive;
 } FeedBound;
 
+/* How changes are known (§1.3): as the writer recorded them, or from the row ids of added and removed files. */
+typedef enum { FEED_MODE_LEGACY, FEED_MODE_AUTOMATIC } FeedMode;
+
+/* What becomes of rows that a commit only moved, and of rows that change more than once (§7.9). */
+typedef enum {
+  FEED_CARRYOVERS_DROPPED,
+  FEED_CARRYOVERS_SHOWN, /* every row of removed and added files; updates stay delete and insert */
+  FEED_NET,              /* per row of the table: what it was before the range and what it is after; needs row ids */
+} FeedDeduplication;
+
 typedef struct {
-  FeedBound start; /* inclusive */
-  FeedBound end;   /* inclusive */
-  gint64 now_us;   /* the statement's clock, for the check against the retention of deleted files; 0 = no check */
+  FeedBound start;
+  FeedBound end;
+  gint64 now_us; /* the statement's clock, for the check against the retention of deleted files; 0 = no check */
+  FeedDeduplication deduplication;
+  gboolean splits_updates; /* an update is shown as delete and insert */
 
   /* The rest is for streams. */
   gboolean streaming;      /* see feed_range_new() */
@@ -60,7 +74,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (FeedRange, feed_range_unref)
  * feed_range_new:
  * @settings: (nullable): engine.cdf.*, spark.databricks.delta.changeDataFeed.*; NULL = their defaults
  *
- * Finds the range, reads its commits, and checks that all of it can be read. No data file is touched.
+ * Finds the range, reads its commits, chooses the mode (§2.10), and checks that all of it can be read. No data file is
+ * opened. With engine.cdf.startAtFirstReadable a start whose log or files are gone is moved to the first version that can be
+ * read; a range without any such version keeps its error.
  *
  * With @request->streaming the limits hold, the first commit with rows is admitted whatever its size, and no commit is cut; a
  * full refresh of the table is DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE and a schema that does not fit
@@ -68,7 +84,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (FeedRange, feed_range_unref)
  *
  * Errors:   those of cdf.md §8 with their parameters; DELTA_NO_START_FOR_CDC_READ; DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS;
  *           DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, …_DATA_SCHEMA; DELTA_CHANGELOG_REQUIRES_ROW_TRACKING,
- *           …_ROW_TRACKING_DISABLED_IN_RANGE; DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA; those of the log.
+ *           …_ROW_TRACKING_DISABLED_IN_RANGE, …_SCHEMA_CHANGE_IN_RANGE; CDF_AUTO_ROW_IDS_NOT_PRESERVED;
+ *           DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA; INTERNAL_ERROR: a file of a commit has no row ids; those of the log.
  * Returns:  (transfer full).
  */
 FeedRange *feed_range_new (DeltaTable *table, const FeedRequest *request, BaseSettings *settings, BaseCancel *cancel,
@@ -93,6 +110,7 @@ FeedRange *feed_range_new_initial (DeltaSnapshot *snapshot, DeltaFile *const *fi
 gboolean feed_range_is_empty (FeedRange *range);
 DeltaVersion feed_range_start (FeedRange *range);
 DeltaVersion feed_range_end (FeedRange *range);
+FeedMode feed_range_mode (FeedRange *range);
 BaseType *feed_range_schema (FeedRange *range); /* table columns and the three */
 DeltaTable *feed_range_table (FeedRange *range);
 gboolean feed_range_gives_rows (FeedRange *range); /* whether any file would be read */
@@ -119,7 +137,9 @@ typedef struct {
   guint n_columns;                  /* may be 0: one column of any name, the right number of rows */
   const DeltaPredicate *predicates; /* columns of the feed schema; may only leave commits and files out */
   guint n_predicates;
-  gboolean ordered; /* sorted by _commit_version, rows of one file in its order; without it in any order */
+  /* Sorted by _commit_version, the rows of a pair side by side, the others of a commit in the order of their files; without it
+   * in any order. */
+  gboolean ordered;
 } FeedScanRequest;
 
 /* The text, and what must live until its query has ended. Reference-counted. */

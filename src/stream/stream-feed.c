@@ -42,8 +42,8 @@ static FeedRange *
 commits_from (StreamDelta *stream, DeltaVersion from, gint64 n_skipped, DeltaVersion end, gboolean is_planning,
               GError **error)
 {
-  FeedRequest request = { .start = { FEED_BOUND_VERSION, from },
-                          .end = { FEED_BOUND_VERSION, end },
+  FeedRequest request = { .start = { FEED_BOUND_VERSION, from, FALSE },
+                          .end = { FEED_BOUND_VERSION, end, FALSE },
                           .streaming = TRUE,
                           .partial = is_planning,
                           .n_skipped = (guint) n_skipped,

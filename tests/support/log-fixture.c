@@ -109,8 +109,8 @@ append_vector (GString *out, const int *dead)
                           descriptor->path_or_inline, (int) descriptor->size_bytes, (int) descriptor->cardinality);
 }
 
-void
-log_fixture_file (LogFixture *fixture, const char *kind, const char *name, const char *sql, const int *dead)
+static void
+add_file (LogFixture *fixture, const char *kind, const char *name, const char *sql, const int *dead, const char *more)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *path = g_build_filename (fixture->directory, name, NULL);
@@ -138,7 +138,22 @@ log_fixture_file (LogFixture *fixture, const char *kind, const char *name, const
     g_string_append (line, ",\"deletionTimestamp\":1,\"extendedFileMetadata\":true");
   if (dead != NULL)
     append_vector (line, dead);
-  log_fixture_line (fixture, "%s}}", line->str);
+  log_fixture_line (fixture, "%s%s}}", line->str, more);
+}
+
+void
+log_fixture_file (LogFixture *fixture, const char *kind, const char *name, const char *sql, const int *dead)
+{
+  add_file (fixture, kind, name, sql, dead, "");
+}
+
+void
+log_fixture_tracked_file (LogFixture *fixture, const char *kind, const char *name, const char *sql, const int *dead,
+                          int base_row_id, int version)
+{
+  g_autofree char *more = g_strdup_printf (",\"baseRowId\":%d,\"defaultRowCommitVersion\":%d", base_row_id, version);
+
+  add_file (fixture, kind, name, sql, dead, more);
 }
 
 static char *

@@ -36,6 +36,9 @@ void log_fixture_metadata (LogFixture *fixture, const char *fields, const char *
 /* Writes @name as Parquet from the rows of @sql ((nullable): the file is there already) and adds an action for it. @kind: "add",
  * "remove", "cdc". @dead: (nullable): rows in the action's vector, ended by -1. */
 void log_fixture_file (LogFixture *fixture, const char *kind, const char *name, const char *sql, const int *dead);
+/* Likewise for a table that tracks rows. */
+void log_fixture_tracked_file (LogFixture *fixture, const char *kind, const char *name, const char *sql,
+                               const int *dead, int base_row_id, int version);
 /* Writes the lines as the next version. */
 void log_fixture_commit (LogFixture *fixture);
 void log_fixture_delete_version (LogFixture *fixture, DeltaVersion version);
