@@ -74,8 +74,8 @@ feed_source_new (FeedRange *range, const char *name, gboolean streaming)
 /* ---- bounds ---- */
 
 /* `yyyy-MM-dd[ HH:mm:ss[.SSS]]`, also with `T` and a zone: what a cast to TIMESTAMP reads in the session's time zone. */
-static gboolean
-timestamp_of (CatalogSession *session, const char *text, gint64 *value_ms, GError **error)
+gboolean
+catalog_timestamp_of (CatalogSession *session, const char *text, gint64 *value_ms, GError **error)
 {
   DuckSession *duck = catalog_session_duck (session);
   g_autofree char *stripped = g_strstrip (g_strdup (text));
@@ -101,41 +101,58 @@ floor_to_ms (gint64 us)
   return us / 1000 - (us % 1000 < 0 ? 1 : 0);
 }
 
-static gboolean
-read_bound (CatalogSession *session, const char *function, const RelationArgument *argument, FeedBound *bound,
-            GError **error)
+gboolean
+catalog_feed_bound (CatalogSession *session, const char *what, const RelationLiteral *value, FeedBound *bound,
+                    GError **error)
 {
-  const RelationLiteral *value = argument->value;
   g_autofree char *type = NULL;
 
-  if (value == NULL)
-    return base_error_set (error, SLUICE_ERROR_DELTA_CDC_NON_CONSTANT_ARGUMENT,
-                           "a bound of %s() must be a constant: a version or a timestamp", function);
   if (value->is_null)
     return base_error_set (error, SLUICE_ERROR_DELTA_CDC_READ_NULL_RANGE_BOUNDARY,
-                           "a bound of %s() is NULL; it must be a version or a timestamp", function);
+                           "a bound of %s is NULL; it must be a version or a timestamp", what);
   switch (base_type_kind (value->type)) {
   case BASE_TYPE_BYTE:
   case BASE_TYPE_SHORT:
   case BASE_TYPE_INTEGER:
   case BASE_TYPE_LONG:
-    *bound = (FeedBound){ FEED_BOUND_VERSION, value->integer, FALSE };
+    bound->kind = FEED_BOUND_VERSION;
+    bound->value = value->integer;
     return TRUE;
   case BASE_TYPE_TIMESTAMP:
-    *bound = (FeedBound){ FEED_BOUND_TIMESTAMP, floor_to_ms (value->integer), FALSE };
+    bound->kind = FEED_BOUND_TIMESTAMP;
+    bound->value = floor_to_ms (value->integer);
     return TRUE;
   case BASE_TYPE_STRING:
     bound->kind = FEED_BOUND_TIMESTAMP;
-    return timestamp_of (session, value->text, &bound->value, error);
+    return catalog_timestamp_of (session, value->text, &bound->value, error);
   default:
     break;
   }
   type = base_type_text (value->type);
   base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_EXPRESSION,
-                  "a bound of %s() cannot be of type %s; give a version (INT or BIGINT) or a timestamp (STRING or "
+                  "a bound of %s cannot be of type %s; give a version (INT or BIGINT) or a timestamp (STRING or "
                   "TIMESTAMP)",
-                  function, type);
+                  what, type);
   return FALSE;
+}
+
+/* @is_start: then the word 'earliest' means the first version that can be read. */
+static gboolean
+read_bound (CatalogSession *session, const char *function, const RelationArgument *argument, gboolean is_start,
+            FeedBound *bound, GError **error)
+{
+  const RelationLiteral *value = argument->value;
+  g_autofree char *what = g_strdup_printf ("%s()", function);
+
+  if (value == NULL)
+    return base_error_set (error, SLUICE_ERROR_DELTA_CDC_NON_CONSTANT_ARGUMENT,
+                           "a bound of %s must be a constant: a version or a timestamp", what);
+  if (is_start && !value->is_null && base_type_kind (value->type) == BASE_TYPE_STRING &&
+      g_ascii_strcasecmp (value->text, CATALOG_EARLIEST) == 0) {
+    bound->kind = FEED_BOUND_EARLIEST;
+    return TRUE;
+  }
+  return catalog_feed_bound (session, what, value, bound, error);
 }
 
 /* ---- the functions ---- */
@@ -249,8 +266,8 @@ bind_changes (CatalogSession *session, const RelationTableFunctionRequest *reque
 
   if (!check_arguments (request, function, error) || !check_name (function, first, is_path, error))
     return FALSE;
-  if (!read_bound (session, function, &request->arguments[1], &feed.start, error) ||
-      (request->n_arguments > 2 && !read_bound (session, function, &request->arguments[2], &feed.end, error)))
+  if (!read_bound (session, function, &request->arguments[1], TRUE, &feed.start, error) ||
+      (request->n_arguments > 2 && !read_bound (session, function, &request->arguments[2], FALSE, &feed.end, error)))
     return FALSE;
   table = is_path ? find_at_path (session, first->value->text, &name, error)
                   : find_named (session, first->value->text, &name, error);
@@ -263,6 +280,28 @@ bind_changes (CatalogSession *session, const RelationTableFunctionRequest *reque
   answer->source = feed_source_new (range, label, request->streaming);
   answer->qualifier = g_new0 (char *, 2);
   answer->qualifier[0] = g_strdup (function);
+  return TRUE;
+}
+
+gboolean
+catalog_changes_bind (CatalogSession *session, const CatalogReference *reference, const RelationTableRequest *request,
+                      const char *name, RelationTableAnswer *answer, GError **error)
+{
+  FeedRequest feed;
+  g_autoptr (DeltaTable) table = NULL;
+  g_autoptr (FeedRange) range = NULL;
+  g_autofree char *label = NULL;
+
+  if (!catalog_changes_read (session, request, &feed, error))
+    return FALSE;
+  table = catalog_delta_table (catalog_session_catalog (session), reference->location, error);
+  if (table == NULL)
+    return FALSE;
+  range = feed_range_new (table, &feed, catalog_session_settings (session), catalog_session_cancel (session), error);
+  if (range == NULL)
+    return FALSE;
+  label = g_strdup_printf ("changes of %s", name);
+  answer->source = feed_source_new (range, label, FALSE);
   return TRUE;
 }
 
@@ -309,7 +348,7 @@ catalog_table_changes_stream (CatalogSession *session, const RelationTableFuncti
                            "%s() read as a stream takes 2 arguments (a table, a start), not %u; a stream has no end",
                            function, n);
   if (!check_name (function, positional[0], FALSE, error) ||
-      !read_bound (session, function, positional[1], &start, error) ||
+      !read_bound (session, function, positional[1], FALSE, &start, error) ||
       (name = parse_name (positional[0]->value->text, error)) == NULL)
     return FALSE;
   g_ptr_array_add (pairs, g_strdup ("readChangeFeed"));

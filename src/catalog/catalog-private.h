@@ -5,6 +5,7 @@
 
 #include <delta-scan.h>
 #include <duck-engine.h>
+#include <feed.h>
 #include <glib.h>
 #include <sqlite3.h>
 
@@ -83,6 +84,20 @@ gboolean catalog_table_changes_bind (CatalogSession *session, const RelationTabl
                                      RelationTableAnswer *answer, gpointer data, GError **error);
 gboolean catalog_table_changes_by_path_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
                                              RelationTableAnswer *answer, gpointer data, GError **error);
+/* The start of a feed at the first version that can be read. */
+#define CATALOG_EARLIEST "earliest"
+/* Milliseconds since 1970 in the session's time zone. Errors: DELTA_TIMESTAMP_INVALID. */
+gboolean catalog_timestamp_of (CatalogSession *session, const char *text, gint64 *value_ms, GError **error);
+/* One bound of a feed: a number is a version, a text or an instant a timestamp. @what: for errors. */
+gboolean catalog_feed_bound (CatalogSession *session, const char *what, const RelationLiteral *value, FeedBound *bound,
+                             GError **error);
+/* Bounds and options of a table reference that asks for changes (catalog-changes.c). */
+gboolean catalog_changes_read (CatalogSession *session, const RelationTableRequest *request, FeedRequest *feed,
+                               GError **error);
+/* The answer to such a reference of a Delta table. @name: for lineage. */
+gboolean catalog_changes_bind (CatalogSession *session, const CatalogReference *reference,
+                               const RelationTableRequest *request, const char *name, RelationTableAnswer *answer,
+                               GError **error);
 /* A query on parquet.`path`, json.`path`, csv.`path`. */
 gboolean catalog_file_path_bind (CatalogSession *session, const char *provider, const char *path,
                                  const RelationTableRequest *request, RelationTableAnswer *answer, GError **error);

@@ -506,9 +506,13 @@ catalog_batch_version (const RelationTableRequest *request, gint64 *version, GEr
 
   for (guint i = 0; request->options != NULL && request->options[i] != NULL; i += 2) {
     const char *key = request->options[i], *value = request->options[i + 1];
+    if (g_ascii_strcasecmp (key, "readChangeFeed") == 0 || g_ascii_strcasecmp (key, "readChangeData") == 0)
+      continue; /* false: catalog_asks_for_changes() has looked */
     if (g_ascii_strcasecmp (key, "versionAsOf") != 0) {
       base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "a batch read of a table has no option `%s`", key);
-      base_error_set_hint (error, "changes are read with table_changes(), older versions with VERSION AS OF");
+      base_error_set_hint (error,
+                           "changes are read with table_changes() or readChangeFeed => true, older versions with "
+                           "VERSION AS OF");
       return FALSE;
     }
     if (!base_text_parse_int64 (value, &asked) || asked < 0)
@@ -546,16 +550,47 @@ answer_table (CatalogResolver *resolver, CatalogReference *reference, const Rela
   return TRUE;
 }
 
+/* The changes of what a name is, when that is a Delta table. */
+static gboolean
+answer_changes (CatalogResolver *resolver, CatalogReference *reference, const RelationTableRequest *request,
+                RelationTableAnswer *answer, GError **error)
+{
+  g_autofree char *name = NULL;
+
+  if (reference->kind == CATALOG_REFERENCE_ABSENT)
+    return TRUE;
+  if (g_strcmp0 (reference->provider, "delta") != 0) {
+    base_error_set (error, SLUICE_ERROR_DELTA_TABLE_ONLY_OPERATION,
+                    "changes are read from Delta tables only, and `%s` is none", reference->name);
+    base_error_add_param (error, "tableName", reference->name);
+    return FALSE;
+  }
+  if (reference->kind == CATALOG_REFERENCE_PATH) {
+    name = g_strdup_printf ("delta.`%s`", reference->location);
+    answer->qualifier = qualifier_new ("delta", request->parts[1], NULL);
+  } else {
+    name = g_strdup_printf ("%s.%s", reference->schema, reference->name);
+    answer->qualifier = qualifier_new (CATALOG_NAME, reference->schema, reference->name);
+  }
+  return catalog_changes_bind (resolver->session, reference, request, name, answer, error);
+}
+
 static gboolean
 find_table (RelationResolver *base, const RelationTableRequest *request, RelationTableAnswer *answer, GError **error)
 {
   CatalogResolver *resolver = (CatalogResolver *) base;
   g_auto (CatalogReference) reference = { 0 };
+  gboolean asks_for_changes = FALSE;
 
   if (request->n_parts == 0 || request->n_parts > 3 || (request->n_parts == 3 && !is_catalog_name (request->parts[0])))
     return TRUE; /* no such name: the binder says so with its position */
   if (!resolve_at (resolver, request->parts, request->n_parts, &reference, error))
     return FALSE;
+  /* What a stream reads is its pipeline's business. */
+  if (!request->streaming && !catalog_asks_for_changes (request, &asks_for_changes, error))
+    return FALSE;
+  if (asks_for_changes)
+    return answer_changes (resolver, &reference, request, answer, error);
   switch (reference.kind) {
   case CATALOG_REFERENCE_ABSENT:
     return TRUE;

@@ -101,6 +101,10 @@ DeltaSnapshot *catalog_session_snapshot (CatalogSession *session, const CatalogR
 /* The version that a batch read of a Delta table means: VERSION AS OF or the option versionAsOf, else -1. INVALID_OPTION for others. */
 gboolean catalog_batch_version (const RelationTableRequest *request, gint64 *version, GError **error);
 
+/* Whether a batch read of a table asks for its changes: CHANGES FROM, or the option readChangeFeed. Such a request is answered by
+ * the resolver of a session alone. Errors: DELTA_ILLEGAL_OPTION. */
+gboolean catalog_asks_for_changes (const RelationTableRequest *request, gboolean *asks, GError **error);
+
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);

@@ -150,6 +150,24 @@ answer_by_schema (PlaceResolver *resolver, PipelineDataset *dataset, gboolean st
   return TRUE;
 }
 
+/* CHANGES FROM, or the option readChangeFeed, of a table of the pipeline. */
+static gboolean
+answer_changes (PlaceResolver *resolver, const RelationTableRequest *request, PipelineDataset *dataset,
+                RelationTableAnswer *answer, GError **error)
+{
+  PipelineBinding *binding = resolver->binding;
+  RelationResolver *catalog = catalog_session_resolver (binding->options.catalog);
+  const char *parts[] = { dataset->schema, dataset->name, NULL };
+  RelationTableRequest asked = *request;
+
+  add_input (binding, dataset->label, dataset, NULL);
+  if (binding->options.schemas != NULL)
+    return answer_by_schema (resolver, dataset, FALSE, TRUE, answer, error);
+  asked.parts = parts;
+  asked.n_parts = 2;
+  return catalog->klass->find_table (catalog, &asked, answer, error);
+}
+
 static gboolean
 answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, PipelineDataset *dataset,
                RelationTableAnswer *answer, GError **error)
@@ -158,12 +176,16 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   const char *parts[] = { dataset->schema, dataset->name, NULL };
   g_auto (CatalogReference) reference = { 0 };
   gint64 version = request->version;
-  gboolean is_feed = FALSE;
+  gboolean is_feed = FALSE, asks_for_changes = FALSE;
 
   if (request->streaming && dataset->kind == PIPELINE_MATERIALIZED_VIEW)
     return base_error_set (
         error, SLUICE_ERROR_STREAM_FROM_MATERIALIZED_VIEW,
         "The materialized view `%s` cannot be read as a stream by its own pipeline; leave STREAM out", dataset->label);
+  if (!request->streaming && !catalog_asks_for_changes (request, &asks_for_changes, error))
+    return FALSE;
+  if (asks_for_changes)
+    return answer_changes (resolver, request, dataset, answer, error);
   if (request->streaming ? !stream_table_check_options (request->options, resolver->place.settings, &is_feed, error)
                          : !catalog_batch_version (request, &version, error))
     return FALSE;
@@ -218,6 +240,7 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
   g_auto (CatalogReference) reference = { 0 };
   RelationTableRequest asked = *request;
   gint64 version = request->version;
+  gboolean asks_for_changes = FALSE;
 
   asked.parts = one_part ? qualified : request->parts;
   asked.n_parts = one_part ? 2 : request->n_parts;
@@ -231,7 +254,9 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
   if (!is_delta && request->streaming)
     return base_error_set (error, SLUICE_ERROR_INCOMPATIBLE_BATCH_VIEW_READ,
                            "%s cannot be read with STREAM: it is not a Delta table", name);
-  if (!is_delta) {
+  if (!request->streaming && !catalog_asks_for_changes (request, &asks_for_changes, error))
+    return FALSE;
+  if (!is_delta || asks_for_changes) {
     RelationResolver *catalog = catalog_session_resolver (binding->options.catalog);
     add_input (binding, name, NULL, NULL);
     return catalog->klass->find_table (catalog, &asked, answer, error);

@@ -100,6 +100,20 @@ travel_of (RelationBinder *binder, const SqlTravel *travel, RelationTableRequest
   return TRUE;
 }
 
+static gboolean
+changes_of (RelationBinder *binder, const SqlChanges *changes, RelationChanges *asked, GError **error)
+{
+  *asked = (RelationChanges){ .by_timestamp = changes->kind == SQL_TRAVEL_TIMESTAMP,
+                              .start_exclusive = changes->start_exclusive,
+                              .end_exclusive = changes->end_exclusive };
+  asked->start = relation_bind_constant (binder, changes->start, NULL, error);
+  if (asked->start == NULL)
+    return FALSE;
+  if (changes->end != NULL && (asked->end = relation_bind_constant (binder, changes->end, NULL, error)) == NULL)
+    return FALSE;
+  return TRUE;
+}
+
 /* key, value, key, value …, NULL in arena memory. */
 static gboolean
 options_of (RelationBinder *binder, const SqlPropertyList *list, const char *const **options, GError **error)
@@ -261,12 +275,14 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
                                    .line = name->position.line,
                                    .column = name->position.column };
   RelationTableAnswer answer = { 0 };
+  const SqlChanges *changes = &relation->u.table.changes;
+  RelationChanges asked;
   const char **parts = relation_arena_new0_n (binder->arena, const char *, name->n + 1);
   const char *const *qualifier;
   RelationOperator *op = NULL;
   guint n_qualifier;
 
-  if (cte != NULL && relation->u.table.travel.kind == SQL_TRAVEL_NONE)
+  if (cte != NULL && relation->u.table.travel.kind == SQL_TRAVEL_NONE && changes->kind == SQL_TRAVEL_NONE)
     return finish (binder, relation, relation_op_shared (binder, cte->shared, NULL), one_part (binder, cte->name), 1,
                    outer, bound, error);
   if (name->dynamic != NULL)
@@ -278,6 +294,13 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
   if (!travel_of (binder, &relation->u.table.travel, &request, error) ||
       !options_of (binder, &relation->u.table.options, &request.options, error))
     return FALSE;
+  if (changes->kind != SQL_TRAVEL_NONE) {
+    if (relation->streaming)
+      return relation_bind_unsupported (&changes->position, error, "STREAM with CHANGES FROM");
+    if (!changes_of (binder, changes, &asked, error))
+      return FALSE;
+    request.changes = &asked;
+  }
   if (binder->resolver != NULL && !binder->resolver->klass->find_table (binder->resolver, &request, &answer, error)) {
     sql_position_add_to_error (&name->position, error);
     return FALSE;

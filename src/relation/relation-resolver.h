@@ -15,14 +15,24 @@ typedef struct RelationPlan RelationPlan;
 
 #define RELATION_NO_TIME G_MININT64
 
+/* Which changes of a table: t CHANGES FROM … [TO …]. Bounds are folded, in their own types. */
+typedef struct {
+  gboolean by_timestamp;
+  const RelationLiteral *start;
+  const RelationLiteral *end; /* (nullable) */
+  gboolean start_exclusive;
+  gboolean end_exclusive;
+} RelationChanges;
+
 /* A table as the query names it. */
 typedef struct {
   const char *const *parts; /* `a.b.c`, unquoted, as written; NULL-terminated */
   guint n_parts;
-  gint64 version;             /* VERSION AS OF, -1 = not given */
-  gint64 timestamp_us;        /* TIMESTAMP AS OF, RELATION_NO_TIME = not given */
-  const char *const *options; /* (nullable) WITH (…): key, value, key, value …, NULL; keys as written */
-  gboolean streaming;         /* STREAM t */
+  gint64 version;                 /* VERSION AS OF, -1 = not given */
+  gint64 timestamp_us;            /* TIMESTAMP AS OF, RELATION_NO_TIME = not given */
+  const char *const *options;     /* (nullable) WITH (…): key, value, key, value …, NULL; keys as written */
+  const RelationChanges *changes; /* (nullable): not the rows of the table are asked for, but its changes */
+  gboolean streaming;             /* STREAM t */
   const char *file; /* (nullable) position of the name; the binder adds it to the resolver's errors by itself */
   guint line;
   guint column;

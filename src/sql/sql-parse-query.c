@@ -112,6 +112,13 @@ sql_parser_is_query (const SqlParser *parser, guint open)
   return TRUE;
 }
 
+static gboolean
+is_changes_kind (SqlWord word)
+{
+  return word == SQL_WORD_VERSION || word == SQL_WORD_SYSTEM_VERSION || word == SQL_WORD_TIMESTAMP ||
+         word == SQL_WORD_SYSTEM_TIME;
+}
+
 /* Whether the word here begins a clause, so that it is no alias. */
 static gboolean
 at_clause (const SqlParser *parser, gboolean table)
@@ -169,6 +176,8 @@ at_clause (const SqlParser *parser, gboolean table)
   case SQL_WORD_SYSTEM_VERSION:
   case SQL_WORD_SYSTEM_TIME:
     return table && next == SQL_WORD_AS && sql_parser_word (parser, 2) == SQL_WORD_OF;
+  case SQL_WORD_CHANGES:
+    return table && next == SQL_WORD_FROM && is_changes_kind (sql_parser_word (parser, 2));
   case SQL_WORD_FOR:
     return table && (next == SQL_WORD_VERSION || next == SQL_WORD_TIMESTAMP || next == SQL_WORD_SYSTEM_VERSION ||
                      next == SQL_WORD_SYSTEM_TIME);
@@ -255,6 +264,51 @@ at_travel (const SqlParser *parser)
          sql_parser_word (parser, skip + 1) == SQL_WORD_AS && sql_parser_word (parser, skip + 2) == SQL_WORD_OF;
 }
 
+/* A table called `changes` may also stand before FROM. */
+static gboolean
+at_changes (const SqlParser *parser)
+{
+  return AT2 (parser, CHANGES, FROM) && is_changes_kind (sql_parser_word (parser, 2));
+}
+
+/* One bound after its kind, and whether it counts itself. */
+static gboolean
+parse_changes_bound (SqlParser *parser, SqlExpr **value, gboolean *exclusive)
+{
+  *value = sql_parser_value (parser);
+  if (*value == NULL)
+    return FALSE;
+  *exclusive = ACCEPT1 (parser, EXCLUSIVE);
+  if (!*exclusive)
+    ACCEPT1 (parser, INCLUSIVE);
+  return TRUE;
+}
+
+static gboolean
+parse_changes (SqlParser *parser, SqlChanges *changes)
+{
+  guint start = parser->at;
+  parser->at += 2;
+  gboolean version = AT1 (parser, VERSION) || AT1 (parser, SYSTEM_VERSION);
+  parser->at++;
+  changes->kind = version ? SQL_TRAVEL_VERSION : SQL_TRAVEL_TIMESTAMP;
+  if (!parse_changes_bound (parser, &changes->start, &changes->start_exclusive))
+    return FALSE;
+  if (ACCEPT1 (parser, TO)) {
+    gboolean same = version ? AT1 (parser, VERSION) || AT1 (parser, SYSTEM_VERSION)
+                            : AT1 (parser, TIMESTAMP) || AT1 (parser, SYSTEM_TIME);
+    if (!same) {
+      sql_parser_fail (parser, version ? "TO VERSION" : "TO TIMESTAMP");
+      return FALSE;
+    }
+    parser->at++;
+    if (!parse_changes_bound (parser, &changes->end, &changes->end_exclusive))
+      return FALSE;
+  }
+  changes->position = sql_parser_span (parser, start);
+  return TRUE;
+}
+
 /* t@v12 and t@20190101000000000, stands on @. */
 static gboolean
 parse_at_suffix (SqlParser *parser, SqlTravel *travel)
@@ -312,6 +366,14 @@ parse_reference_tail (SqlParser *parser, SqlRelation *relation)
       return FALSE;
     }
     if (!sql_parser_travel (parser, &relation->u.table.travel))
+      return FALSE;
+  }
+  if (table && at_changes (parser)) {
+    if (relation->u.table.travel.kind != SQL_TRAVEL_NONE || relation->u.table.changes.kind != SQL_TRAVEL_NONE) {
+      sql_parser_fail (parser, "one time travel clause only");
+      return FALSE;
+    }
+    if (!parse_changes (parser, &relation->u.table.changes))
       return FALSE;
   }
   if (AT1 (parser, WITH) && sql_parser_kind (parser, 1) == SQL_TOKEN_OPEN) {

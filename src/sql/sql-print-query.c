@@ -53,6 +53,25 @@ sql_print_travel (GString *out, const SqlTravel *travel)
 }
 
 static void
+print_changes_bound (GString *out, const char *before, const SqlChanges *changes, const SqlExpr *value,
+                     gboolean exclusive)
+{
+  g_string_append_printf (out, " %s %s (", before, changes->kind == SQL_TRAVEL_VERSION ? "VERSION" : "TIMESTAMP");
+  sql_print_expr (out, value);
+  g_string_append (out, exclusive ? ") EXCLUSIVE" : ")");
+}
+
+static void
+print_changes (GString *out, const SqlChanges *changes)
+{
+  if (changes->kind == SQL_TRAVEL_NONE)
+    return;
+  print_changes_bound (out, "CHANGES FROM", changes, changes->start, changes->start_exclusive);
+  if (changes->end != NULL)
+    print_changes_bound (out, "TO", changes, changes->end, changes->end_exclusive);
+}
+
+static void
 print_rows (GString *out, const SqlExprList *rows, guint n)
 {
   g_string_append (out, "VALUES ");
@@ -239,6 +258,7 @@ print_reference (GString *out, const SqlRelation *relation)
   if (table) {
     sql_print_name (out, &relation->u.table.name);
     sql_print_travel (out, &relation->u.table.travel);
+    print_changes (out, &relation->u.table.changes);
   } else {
     sql_print_expr (out, relation->u.function.call);
   }

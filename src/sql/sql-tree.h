@@ -586,6 +586,16 @@ typedef struct {
   SqlExpr *value;
 } SqlTravel;
 
+/* t CHANGES FROM VERSION a [INCLUSIVE | EXCLUSIVE] [TO VERSION b [INCLUSIVE | EXCLUSIVE]], or with TIMESTAMP. */
+typedef struct {
+  SqlPosition position;
+  SqlTravelKind kind; /* NONE (nothing was written), VERSION, TIMESTAMP */
+  SqlExpr *start;
+  SqlExpr *end; /* (nullable) */
+  gboolean start_exclusive;
+  gboolean end_exclusive;
+} SqlChanges;
+
 typedef enum {
   SQL_RELATION_TABLE,
   SQL_RELATION_FUNCTION, /* read_files(…), range(10), explode(…) in FROM */
@@ -633,6 +643,7 @@ struct SqlRelation {
     struct {
       SqlName name;
       SqlTravel travel;
+      SqlChanges changes;
       SqlPropertyList options; /* WITH (…) */
     } table;
     struct {

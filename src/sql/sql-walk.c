@@ -196,6 +196,7 @@ walk_relation_parts (const Walk *walk, const SqlRelation *relation)
   switch (relation->kind) {
   case SQL_RELATION_TABLE:
     return walk_name (walk, &relation->u.table.name) && walk_expr (walk, relation->u.table.travel.value) &&
+           walk_expr (walk, relation->u.table.changes.start) && walk_expr (walk, relation->u.table.changes.end) &&
            walk_properties (walk, &relation->u.table.options);
   case SQL_RELATION_FUNCTION:
     return walk_expr (walk, relation->u.function.call) && walk_properties (walk, &relation->u.function.options);

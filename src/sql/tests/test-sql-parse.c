@@ -124,6 +124,10 @@ test_statements_round_trip (void)
     "SELECT * FROM t VERSION AS OF 1, t@v12 AS x, t TIMESTAMP AS OF now() - INTERVAL 1 DAY y, t FOR SYSTEM_VERSION AS "
     "OF 2, "
     "delta.`/p@v123`, t@20190101000000000, t WITH (readChangeFeed = true, 'startingVersion' = 0) z",
+    "SELECT * FROM t CHANGES FROM VERSION 1 TO VERSION 2 AS c, t CHANGES FROM VERSION 1 EXCLUSIVE, t changes, "
+    "delta.`/p` CHANGES FROM TIMESTAMP '2026-01-01' INCLUSIVE TO TIMESTAMP now() EXCLUSIVE WITH (computeUpdates = "
+    "true) x, "
+    "STREAM t CHANGES FROM SYSTEM_VERSION 7",
     "WITH a AS (SELECT 1), b (x) AS (TABLE a) SELECT * FROM a UNION ALL (SELECT * FROM b ORDER BY 1 LIMIT 1) EXCEPT "
     "SELECT 3 "
     "INTERSECT SELECT 4 ORDER BY ALL DESC LIMIT 10 OFFSET 2",
