@@ -2,6 +2,9 @@
  *
  * Without a footer the file is believed to be as the schema says. With one, physical names follow field ids, timestamps
  * without a zone are taken as UTC, and what only a rounding or reinterpreting cast could read is refused.
+ *
+ * A number of another type than the schema's is asked for as the file has it and cast outside of the reader. Inside, DuckDB would
+ * cast the constants of a filter to the file's type instead, and `f < 0.7` of a float that became a double finds other rows.
  */
 #include "base-text.h"
 #include "delta-reading-private.h"
@@ -27,6 +30,17 @@ decimal_scale (const char *name)
   return comma != NULL ? g_ascii_strtoll (comma + 1, NULL, 10) : -1;
 }
 
+static DeltaFit
+number_fit (const BaseType *type, const char *name, gboolean fits)
+{
+  g_autofree char *own = NULL;
+
+  if (!fits)
+    return DELTA_FIT_UNSAFE;
+  own = duck_type_text (type);
+  return strcmp (own, name) == 0 ? DELTA_FIT_AS_IS : DELTA_FIT_CONVERT;
+}
+
 /* How a leaf of @type is read from a column that DuckDB takes for @name. */
 static DeltaFit
 leaf_fit (const BaseType *type, const char *name)
@@ -38,18 +52,18 @@ leaf_fit (const BaseType *type, const char *name)
   case BASE_TYPE_SHORT:
   case BASE_TYPE_INTEGER:
   case BASE_TYPE_LONG:
-    fits = is_integer_name (name);
-    break;
+    return number_fit (type, name, is_integer_name (name));
   case BASE_TYPE_FLOAT:
     fits = strcmp (name, "FLOAT") == 0;
     break;
   case BASE_TYPE_DOUBLE:
-    fits = strcmp (name, "DOUBLE") == 0 || strcmp (name, "FLOAT") == 0 ||
-           (is_integer_name (name) && strstr (name, "BIG") == NULL);
-    break;
+    return number_fit (type, name,
+                       strcmp (name, "DOUBLE") == 0 || strcmp (name, "FLOAT") == 0 ||
+                           (is_integer_name (name) && strstr (name, "BIG") == NULL));
   case BASE_TYPE_DECIMAL:
-    fits = is_integer_name (name) || (decimal_scale (name) >= 0 && decimal_scale (name) <= base_type_scale (type));
-    break;
+    return number_fit (type, name,
+                       is_integer_name (name) ||
+                           (decimal_scale (name) >= 0 && decimal_scale (name) <= base_type_scale (type)));
   case BASE_TYPE_BOOLEAN:
     fits = strcmp (name, "BOOLEAN") == 0;
     break;
@@ -70,14 +84,24 @@ leaf_fit (const BaseType *type, const char *name)
     fits = strcmp (name, "TIMESTAMP WITH TIME ZONE") == 0;
     return fits ? DELTA_FIT_AS_IS : g_str_has_prefix (name, "TIMESTAMP") ? DELTA_FIT_CONVERT : DELTA_FIT_UNSAFE;
   case BASE_TYPE_TIMESTAMP_NTZ:
-    if (strcmp (name, "TIMESTAMP WITH TIME ZONE") == 0)
+    if (strcmp (name, "TIMESTAMP WITH TIME ZONE") == 0 || strcmp (name, "DATE") == 0)
       return DELTA_FIT_CONVERT;
-    fits = g_str_has_prefix (name, "TIMESTAMP") || strcmp (name, "DATE") == 0; /* a date that became wider */
+    fits = g_str_has_prefix (name, "TIMESTAMP");
     break;
   default:
     fits = TRUE;
   }
   return fits ? DELTA_FIT_AS_IS : DELTA_FIT_UNSAFE;
+}
+
+/* The type of the file, and a cast outside. */
+static void
+append_cast (const BaseType *type, const char *name, const char *input, GString *type_text, GString *expression)
+{
+  g_string_append (type_text, name);
+  g_string_append_printf (expression, "CAST(%s AS ", input);
+  duck_type_append_text (expression, type);
+  g_string_append_c (expression, ')');
 }
 
 /* The leaf below @node that fits worst; (nullable) @worst: (out): its node. */
@@ -131,8 +155,22 @@ delta_reading_type (const BaseType *type, const DeltaFooterNode *node, DeltaMapp
   case BASE_TYPE_TIMESTAMP_NTZ:
     if (node == NULL || node->type == NULL || leaf_fit (type, node->type) != DELTA_FIT_CONVERT)
       break;
+    if (strcmp (node->type, "DATE") == 0) {
+      append_cast (type, node->type, input, type_text, expression);
+      return TRUE;
+    }
     g_string_append (type_text, "TIMESTAMP WITH TIME ZONE");
     g_string_append_printf (expression, "timezone('UTC', %s)", input);
+    return TRUE;
+  case BASE_TYPE_BYTE:
+  case BASE_TYPE_SHORT:
+  case BASE_TYPE_INTEGER:
+  case BASE_TYPE_LONG:
+  case BASE_TYPE_DOUBLE:
+  case BASE_TYPE_DECIMAL:
+    if (node == NULL || node->type == NULL || leaf_fit (type, node->type) != DELTA_FIT_CONVERT)
+      break;
+    append_cast (type, node->type, input, type_text, expression);
     return TRUE;
   case BASE_TYPE_STRING:
   case BASE_TYPE_BINARY:

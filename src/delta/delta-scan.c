@@ -21,6 +21,7 @@
 #include "delta-table-private.h"
 #include "delta-value-private.h"
 #include "delta-vector-private.h"
+#include "delta-widening.h"
 #include "duck-engine.h"
 #include "duck-lend.h"
 
@@ -258,7 +259,6 @@ collect_items (Builder *builder, GError **error)
 
 /* Reading columns ----------------------------------------------------------------------------------------------------- */
 
-/* Whether footers must be read: for ids, and for timestamps that may be stored without a zone. */
 static gboolean
 holds_timestamp (const BaseType *type)
 {
@@ -279,6 +279,7 @@ holds_timestamp (const BaseType *type)
   }
 }
 
+/* Whether footers must be read: for ids, for timestamps that may be stored without a zone, and for types that became wider. */
 static gboolean
 needs_footers (Builder *builder)
 {
@@ -288,7 +289,8 @@ needs_footers (Builder *builder)
     guint column = builder->request->columns[i].column;
     if (delta_metadata_is_partition_column (builder->metadata, column))
       continue;
-    if (builder->mapping == DELTA_MAPPING_ID || holds_timestamp (base_type_field (schema, column)->type))
+    if (builder->mapping == DELTA_MAPPING_ID || holds_timestamp (base_type_field (schema, column)->type) ||
+        delta_field_has_type_changes (base_type_field (schema, column)))
       return TRUE;
   }
   for (guint i = 0; i < builder->request->n_hidden; i++)

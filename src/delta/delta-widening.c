@@ -126,6 +126,12 @@ delta_schema_has_type_changes (const BaseType *type)
   return !each_field (type, has_no_changes, NULL);
 }
 
+gboolean
+delta_field_has_type_changes (const BaseField *field)
+{
+  return changes_of (field) != NULL || delta_schema_has_type_changes (field->type);
+}
+
 static gboolean
 refuse (const BaseField *field, const json_t *from, const json_t *to, GError **error)
 {

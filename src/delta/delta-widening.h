@@ -19,8 +19,9 @@ gboolean delta_type_can_widen (const BaseType *from, const BaseType *to);
 json_t *delta_field_add_type_change (const BaseField *field, const BaseType *from, const BaseType *to,
                                      const char *path);
 
-/* Whether some field of @type, a struct, has a history of changes, at any depth. */
+/* Whether some field of @type, a struct, has a history of changes, at any depth; whether @field or one below it has. */
 gboolean delta_schema_has_type_changes (const BaseType *type);
+gboolean delta_field_has_type_changes (const BaseField *field);
 
 /* Every change that @schema remembers must be one that loses no value: those of delta_type_can_widen(), and from integers to any
  * decimal that takes them all.

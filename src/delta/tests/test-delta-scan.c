@@ -505,6 +505,205 @@ test_types_other_than_the_schema_says (Fixture *fixture, gconstpointer data G_GN
   g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_DATA_FILE_UNREADABLE);
 }
 
+#define WIDENED(name, type, from)                                                                                      \
+  "{\"name\":\"" name "\",\"type\":" type                                                                              \
+  ",\"nullable\":true,\"metadata\":{\"delta.typeChanges\":[{\"fromType\":\"" from "\",\"toType\":" type "}]}}"
+#define LIST_OF(type)      "{\"type\":\"array\",\"elementType\":" type ",\"containsNull\":true}"
+#define MAP_OF(key, value) "{\"type\":\"map\",\"keyType\":" key ",\"valueType\":" value ",\"valueContainsNull\":true}"
+
+static guint64
+count_of (Fixture *fixture, const char *from, const char *predicate)
+{
+  g_autofree char *sql = g_strdup_printf ("SELECT count(*) FROM %s WHERE %s", from, predicate);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DuckResult) result = duck_session_query (fixture->session, sql, NULL, &error);
+  const DuckChunk *chunk;
+
+  if (result == NULL || !duck_result_next (result, &chunk, &error))
+    g_error ("%s: %s", sql, error->message);
+  return (guint64) duck_vector_int64 (&chunk->columns[0], 0);
+}
+
+/* Files from before a type became wider: their values are those of the wider type, and a filter that DuckDB pushes down into a
+ * file meets bounds of the narrower one. */
+static void
+test_files_of_narrower_types (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  static const char schema[] = STRUCT (
+      WIDENED ("b", "\"long\"", "byte") "," WIDENED ("s", "\"integer\"", "short") "," WIDENED ("i", "\"long\"", "integer") "," WIDENED ("f", "\"double\"", "float") "," WIDENED ("y", "\"double\"", "byte") "," WIDENED ("n", "\"decimal(12,4)\"", "decimal(6,2)") "," WIDENED (
+          "m", "\"decimal(12,1)\"",
+          "integer") "," WIDENED ("l", "\"decimal(22,2)\"",
+                                  "long") "," WIDENED ("d", "\"timestamp_ntz\"",
+                                                       "date") "," FIELD ("a",
+                                                                          LIST_OF (
+                                                                              "\"long\"")) "," FIELD ("k",
+                                                                                                      MAP_OF (
+                                                                                                          "\"double\"",
+                                                                                                          "\"decimal(8,"
+                                                                                                          "4)\"")) "," FIELD ("t",
+                                                                                                                              STRUCT (WIDENED ("x", "\"long\"", "integer") "," FIELD (
+                                                                                                                                  "y",
+                                                                                                                                  LIST_OF (STRUCT (FIELD (
+                                                                                                                                      "z",
+                                                                                                                                      "\"double\"")))))));
+  static const char old_file[] =
+      "SELECT * FROM (VALUES (127::TINYINT, (-300)::SMALLINT, 2147483647::INTEGER, 0.7::FLOAT, 5::TINYINT, "
+      "1234.56::DECIMAL(6,2), (-2147483648)::INTEGER, 9223372036854775807::BIGINT, DATE '2024-02-29', [1::INTEGER, "
+      "NULL], "
+      "MAP {0.1::FLOAT: 1.25::DECIMAL(6,2)}, {'x': 7::INTEGER, 'y': [{'z': 0.1::FLOAT}]}), "
+      "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) v (b, s, i, f, y, n, m, l, d, a, k, "
+      "t)";
+  static const char new_file[] =
+      "SELECT 3000000000::BIGINT AS b, 40000::INTEGER AS s, 3000000000::BIGINT AS i, 0.7::DOUBLE AS f, 1.5::DOUBLE AS "
+      "y, "
+      "12345678.1234::DECIMAL(12,4) AS n, 0.5::DECIMAL(12,1) AS m, 0.25::DECIMAL(22,2) AS l, "
+      "TIMESTAMP '2024-02-29 12:00:00' AS d, [3000000000::BIGINT] AS a, MAP {0.1::DOUBLE: 1.0001::DECIMAL(8,4)} AS k, "
+      "{'x': 3000000000::BIGINT, 'y': [{'z': 0.1::DOUBLE}]} AS t";
+  static const char *const predicates[] = {
+    "b = 127",
+    "b > 126",
+    "b >= 3000000000",
+    "b < 0",
+    "b <> 127",
+    "b IN (127, 3000000000)",
+    "b IS NULL",
+    "s < -200",
+    "s > 32767",
+    "i > 2147483646",
+    "i > 2147483647",
+    "i = 2147483648",
+    "f < 0.7",
+    "f = 0.7",
+    "f > 0.69",
+    "f >= 0.7",
+    "f = 0.7::FLOAT::DOUBLE",
+    "y = 5",
+    "y > 4.5",
+    "y < 2",
+    "n = 1234.56",
+    "n > 1234.5599",
+    "n < 1234.5601",
+    "n > 99999.99",
+    "n <> 1234.56",
+    "m < 0",
+    "m = -2147483648",
+    "m > 0.4",
+    "l > 9223372036854775806.5",
+    "l < 1",
+    "d = TIMESTAMP '2024-02-29 00:00:00'",
+    "d > TIMESTAMP '2024-02-29 00:00:00'",
+    "d < TIMESTAMP '2024-02-29 06:00:00'",
+    "d BETWEEN TIMESTAMP '2024-02-28 23:59:59' AND TIMESTAMP '2024-02-29 00:00:01'",
+    "a[1] = 1",
+    "t.x = 7",
+    "t.x > 7",
+    "t.y[1].z = 0.1",
+    "len(a) = 2",
+    "i < 3000000000",
+    "i <= 2147483647.5",
+    "b < 1000",
+    "b > -1000",
+    "y < 5.4",
+    "y <> 4.6",
+    "m < 0.1",
+    "m <> 0.1",
+    "l <> 0.3",
+  };
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  g_autoptr (DeltaScan) scan = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree DeltaScanColumn *columns = NULL;
+  g_autofree char *sql = NULL;
+  g_autofree char *derived = NULL;
+  DeltaScanRequest request = { 0 };
+  guint n_wrong = 0;
+  guint n;
+
+  g_assert_true (duck_session_set_time_zone (fixture->session, "America/New_York", NULL));
+  create (fixture, schema, NULL, "delta.enableTypeWidening", "true");
+  add_file (fixture, "new.parquet", new_file, 1, NULL, 0, "", NULL);
+  add_file (fixture, "old.parquet", old_file, 2, NULL, 0, "", NULL);
+  expect_all (fixture,
+              "[127,-300,2147483647,0.699999988079071,5.0,\"1234.5600\",\"-2147483648.0\",\"9223372036854775807.00\","
+              "1709164800000000,[1,null],[[0.10000000149011612,\"1.2500\"]],[7,[[0.10000000149011612]]]]\n"
+              "[3000000000,40000,3000000000,0.7,1.5,\"12345678.1234\",\"0.5\",\"0.25\",1709208000000000,[3000000000],"
+              "[[0.1,\"1.0001\"]],[3000000000,[[0.1]]]]\n"
+              "[null,null,null,null,null,null,null,null,null,null,null,null]");
+  snapshot = snapshot_of (fixture);
+  g_assert_true (delta_protocol_has (delta_snapshot_protocol (snapshot), "typeWidening"));
+  n = base_type_n_fields (delta_snapshot_schema (snapshot));
+  columns = g_new0 (DeltaScanColumn, n);
+  for (guint i = 0; i < n; i++)
+    columns[i] = (DeltaScanColumn){ i, base_type_field (delta_snapshot_schema (snapshot), i)->name };
+  request = (DeltaScanRequest){ .columns = columns, .n_columns = n };
+  scan = scan_of (snapshot, &request);
+  sql = g_strdup_printf ("CREATE TEMP TABLE plain AS %s", delta_scan_sql (scan));
+  g_assert_true (duck_session_execute (fixture->session, sql, NULL, &error));
+  g_assert_no_error (error);
+  derived = g_strdup_printf ("(%s)", delta_scan_sql (scan));
+  for (guint i = 0; i < G_N_ELEMENTS (predicates); i++) {
+    guint64 expected = count_of (fixture, "plain", predicates[i]);
+    guint64 found = count_of (fixture, derived, predicates[i]);
+    if (found != expected)
+      g_test_message ("%s: %" G_GUINT64_FORMAT " rows, not %" G_GUINT64_FORMAT, predicates[i], found, expected);
+    n_wrong += found != expected ? 1 : 0;
+  }
+  g_assert_cmpuint (n_wrong, ==, 0);
+}
+
+/* Bounds and partition values from before a type became wider. */
+static void
+test_bounds_of_narrower_types (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  static const char schema[] =
+      STRUCT (WIDENED ("f", "\"double\"", "float") "," WIDENED ("i", "\"decimal(12,2)\"", "integer") "," WIDENED (
+          "d", "\"timestamp_ntz\"",
+          "date") "," WIDENED ("p", "\"long\"", "byte") "," WIDENED ("q", "\"timestamp_ntz\"",
+                                                                     "date") "," WIDENED ("r", "\"decimal(8,3)\"",
+                                                                                          "decimal(4,1)"));
+  const char *const partition_columns[] = { "p", "q", "r", NULL };
+  const DeltaPartitionValue values[] = { { "p", "7", 1 }, { "q", "2024-02-29", 10 }, { "r", "1.5", 3 } };
+  /* The shortest text of the float is 0.7; the value is 0.699999988… */
+  static const char stats[] = ",\"minValues\":{\"f\":0.7,\"i\":5,\"d\":\"2024-02-29\"},\"maxValues\":{\"f\":0.7,\"i\":"
+                              "5,\"d\":\"2024-02-29\"},\"nullCount\":{\"f\":0,\"i\":0,\"d\":0}";
+#define DAY G_GINT64_CONSTANT (1709164800000000)
+  const struct {
+    guint column;
+    DeltaPredicateOp op;
+    DeltaConstant constant;
+    gboolean kept;
+  } cases[] = {
+    { 0, DELTA_PREDICATE_LT, { .kind = BASE_TYPE_DOUBLE, .real = 0.7 }, TRUE },
+    { 0, DELTA_PREDICATE_EQ, { .kind = BASE_TYPE_DOUBLE, .real = 0.699999988079071 }, TRUE },
+    { 0, DELTA_PREDICATE_LT, { .kind = BASE_TYPE_DOUBLE, .real = 0.6 }, FALSE },
+    { 1, DELTA_PREDICATE_EQ, { .kind = BASE_TYPE_DECIMAL, .text = "5.00", .text_bytes = 4 }, TRUE },
+    { 1, DELTA_PREDICATE_GT, { .kind = BASE_TYPE_DECIMAL, .text = "5.01", .text_bytes = 4 }, FALSE },
+    { 2, DELTA_PREDICATE_EQ, { .kind = BASE_TYPE_TIMESTAMP_NTZ, .integer = DAY }, TRUE },
+    { 2, DELTA_PREDICATE_LT, { .kind = BASE_TYPE_TIMESTAMP_NTZ, .integer = DAY - 5000 }, FALSE },
+    { 3, DELTA_PREDICATE_EQ, { .kind = BASE_TYPE_LONG, .integer = 7 }, TRUE },
+    { 3, DELTA_PREDICATE_GT, { .kind = BASE_TYPE_LONG, .integer = 7 }, FALSE },
+    { 4, DELTA_PREDICATE_EQ, { .kind = BASE_TYPE_TIMESTAMP_NTZ, .integer = DAY }, TRUE },
+    { 4, DELTA_PREDICATE_GT, { .kind = BASE_TYPE_TIMESTAMP_NTZ, .integer = DAY }, FALSE },
+    { 5, DELTA_PREDICATE_EQ, { .kind = BASE_TYPE_DECIMAL, .text = "1.5", .text_bytes = 3 }, TRUE },
+    { 5, DELTA_PREDICATE_LT, { .kind = BASE_TYPE_DECIMAL, .text = "1.5", .text_bytes = 3 }, FALSE },
+  };
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+
+  create (fixture, schema, partition_columns, NULL, NULL);
+  add_file (fixture, "old.parquet", "SELECT 0.7::FLOAT AS f, 5::INTEGER AS i, DATE '2024-02-29' AS d", 1, values,
+            G_N_ELEMENTS (values), stats, NULL);
+  expect_all (fixture, "[0.699999988079071,\"5.00\",1709164800000000,7,1709164800000000,\"1.500\"]");
+  snapshot = snapshot_of (fixture);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    DeltaPredicate predicate = { cases[i].column, cases[i].op, &cases[i].constant, 1 };
+    g_test_message ("case %u", i);
+    g_assert_cmpint (
+        delta_file_may_match (delta_snapshot_metadata (snapshot), delta_snapshot_file (snapshot, 0), &predicate, 1), ==,
+        cases[i].kept);
+  }
+#undef DAY
+}
+
 static void
 test_a_missing_file_is_named (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
@@ -821,6 +1020,8 @@ main (int argc, char **argv)
   ADD_TEST ("mapping-by-id-follows-ids", test_mapping_by_id_follows_ids, NULL);
   ADD_TEST ("vectors-hidden-columns-and-row-ids", test_vectors_hidden_columns_and_row_ids, NULL);
   ADD_TEST ("types-other-than-the-schema-says", test_types_other_than_the_schema_says, NULL);
+  ADD_TEST ("files-of-narrower-types", test_files_of_narrower_types, NULL);
+  ADD_TEST ("bounds-of-narrower-types", test_bounds_of_narrower_types, NULL);
   ADD_TEST ("missing-file-is-named", test_a_missing_file_is_named, NULL);
   ADD_TEST ("skips-only-what-cannot-match", test_skips_only_what_cannot_match, NULL);
   ADD_TEST ("checkpoints-keep-everything", test_checkpoints_keep_everything, NULL);
