@@ -962,13 +962,34 @@ timestamp_out_of_range (SluiceError code, gint64 asked_ms, const char *relation,
   return FALSE;
 }
 
+/* Times of files and in-commit timestamps need not agree: which commits a timestamp is looked for among, [begin, end), is told by
+ * when in-commit timestamps were enabled (PROTOCOL.md "Recommendations for Readers of Tables with In-Commit Timestamps"). */
+static void
+choose_era (const Timeline *timeline, const DeltaLogListing *listing, gint64 timestamp_ms, guint *begin, guint *end)
+{
+  gint64 version = delta_metadata_int (timeline->metadata, "delta.inCommitTimestampEnablementVersion", -1);
+  gint64 enabled_ms = delta_metadata_int (timeline->metadata, "delta.inCommitTimestampEnablementTimestamp", -1);
+  guint split = first_commit_from (listing, version);
+
+  *begin = 0;
+  *end = listing->commits->len;
+  if (!delta_metadata_commit_timestamps (timeline->metadata) || version < 0 || enabled_ms < 0 ||
+      split == listing->commits->len)
+    return;
+  if (timestamp_ms >= enabled_ms)
+    *begin = split;
+  else
+    *end = split;
+}
+
 gboolean
 delta_table_version_at (DeltaTable *table, gint64 timestamp_ms, DeltaTimestampBound bound, gboolean may_exceed,
                         DeltaVersion *version, GError **error)
 {
   g_auto (DeltaLogListing) listing = { 0 };
   g_auto (Timeline) timeline = { 0 };
-  guint n_before = 0;
+  guint n_before;
+  guint end;
   guint high;
   gint64 at_ms = 0;
   gint64 first_ms;
@@ -979,8 +1000,9 @@ delta_table_version_at (DeltaTable *table, gint64 timestamp_ms, DeltaTimestampBo
     return not_found (table, error);
   if (!timeline_init (&timeline, table, listing.commits, error))
     return FALSE;
-  /* How many commits are before the timestamp; timestamps only grow. */
-  for (high = listing.commits->len; n_before < high;) {
+  choose_era (&timeline, &listing, timestamp_ms, &n_before, &end);
+  /* How many commits are before the timestamp; inside an era timestamps only grow. */
+  for (high = end; n_before < high;) {
     guint middle = n_before + (high - n_before) / 2;
     if (!timeline_at (&timeline, middle, &at_ms, error))
       return FALSE;
@@ -1003,10 +1025,11 @@ delta_table_version_at (DeltaTable *table, gint64 timestamp_ms, DeltaTimestampBo
     *version = commit_at (&listing, n_before)->version;
     return TRUE;
   }
-  if (!timeline_at (&timeline, n_before, &at_ms, error))
-    return FALSE;
-  if (at_ms == timestamp_ms)
-    n_before++;
+  if (n_before < end) {
+    if (!timeline_at (&timeline, n_before, &at_ms, error))
+      return FALSE;
+    n_before += at_ms == timestamp_ms ? 1 : 0;
+  }
   if (n_before == 0) {
     if (!timeline_at (&timeline, 0, &first_ms, error))
       return FALSE;

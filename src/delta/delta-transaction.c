@@ -517,20 +517,27 @@ append_commit_info (DeltaTransaction *transaction, const Ground *ground, GString
   append_action (out, "commitInfo", info);
 }
 
-/* The metadata of this try: enabling in-commit timestamps on a table that has commits records when. */
+/* The metadata of this try: enabling in-commit timestamps on a table that has commits records when, and metadata that replaces
+ * another keeps the record. */
 static DeltaMetadata *
 metadata_to_write (DeltaTransaction *transaction, const Ground *ground)
 {
-  g_autofree char *version = g_strdup_printf ("%" G_GINT64_FORMAT, ground->version);
-  g_autofree char *timestamp = g_strdup_printf ("%" G_GINT64_FORMAT, ground->timestamp_ms);
-  g_autoptr (DeltaMetadata) with_version = NULL;
+  static const char *const keys[] = { "delta.inCommitTimestampEnablementVersion",
+                                      "delta.inCommitTimestampEnablementTimestamp" };
+  DeltaMetadata *old = transaction->read != NULL ? delta_snapshot_metadata (transaction->read) : NULL;
+  g_autoptr (DeltaMetadata) metadata = delta_metadata_ref (transaction->metadata);
+  gboolean kept = old != NULL && delta_metadata_commit_timestamps (old);
 
-  if (transaction->read == NULL || !delta_metadata_commit_timestamps (transaction->metadata) ||
-      delta_metadata_commit_timestamps (delta_snapshot_metadata (transaction->read)))
-    return delta_metadata_ref (transaction->metadata);
-  with_version =
-      delta_metadata_with_property (transaction->metadata, "delta.inCommitTimestampEnablementVersion", version);
-  return delta_metadata_with_property (with_version, "delta.inCommitTimestampEnablementTimestamp", timestamp);
+  if (old == NULL || !delta_metadata_commit_timestamps (metadata))
+    return g_steal_pointer (&metadata);
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    g_autofree char *now = g_strdup_printf ("%" G_GINT64_FORMAT, i == 0 ? ground->version : ground->timestamp_ms);
+    DeltaMetadata *changed =
+        delta_metadata_with_property (metadata, keys[i], kept ? delta_metadata_property (old, keys[i]) : now);
+    delta_metadata_unref (metadata);
+    metadata = changed;
+  }
+  return g_steal_pointer (&metadata);
 }
 
 static int

@@ -443,6 +443,187 @@ test_in_commit_timestamps_only_grow (void)
 }
 
 static void
+set_metadata (DeltaTable *table, DeltaMetadata *metadata)
+{
+  g_autoptr (DeltaTransaction) transaction = begin (table);
+
+  delta_transaction_set_metadata (transaction, metadata);
+  must_commit (transaction);
+}
+
+static void
+test_enabling_in_commit_timestamps_is_recorded (void)
+{
+  static const char version_key[] = "delta.inCommitTimestampEnablementVersion";
+  static const char timestamp_key[] = "delta.inCommitTimestampEnablementTimestamp";
+  g_autoptr (DeltaMetadata) plain = make_metadata (NULL, NULL);
+  g_autoptr (DeltaMetadata) stamped = make_metadata ("delta.enableInCommitTimestamps", "true", NULL);
+  g_autoptr (DeltaTable) table = make_table (NULL, plain);
+  g_autoptr (DeltaCommit) commit = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) before = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  g_autofree char *recorded = NULL;
+
+  append (table, "a.parquet", "a");
+  before = open_table (table);
+  set_metadata (table, stamped);
+  append (table, "b.parquet", "a");
+  snapshot = open_table (table);
+  commit = delta_table_commit (table, 2, NULL, &error);
+  g_assert_no_error (error);
+  /* Later than the file before it, though the clock says otherwise. */
+  g_assert_cmpint (delta_commit_in_commit_timestamp_ms (commit), >, delta_snapshot_timestamp_ms (before));
+  recorded = g_strdup_printf ("%" G_GINT64_FORMAT, delta_commit_in_commit_timestamp_ms (commit));
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), version_key), ==, "2");
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), timestamp_key), ==, recorded);
+  /* Metadata that replaces the table's keeps the record; disabled and enabled anew it is another one. */
+  set_metadata (table, stamped);
+  delta_snapshot_unref (g_steal_pointer (&snapshot));
+  snapshot = open_table (table);
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), version_key), ==, "2");
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), timestamp_key), ==, recorded);
+  set_metadata (table, plain);
+  set_metadata (table, stamped);
+  delta_snapshot_unref (g_steal_pointer (&snapshot));
+  snapshot = open_table (table);
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), version_key), ==, "6");
+}
+
+#define SCHEMA_TEXT                                                                                                    \
+  "\"{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[{\\\"name\\\":\\\"id\\\",\\\"type\\\":\\\"long\\\","                 \
+  "\\\"nullable\\\":true,"                                                                                             \
+  "\\\"metadata\\\":{}}]}\""
+
+/* A table that was copied: its files are all of today, its commits say when they were made. */
+static void
+test_in_commit_timestamps_and_file_times_do_not_mix (void)
+{
+  static const char *const commits[] = {
+    "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":[\"inCommitTimestamp\"]}}\n"
+    "{\"metaData\":{\"id\":\"t\",\"schemaString\":" SCHEMA_TEXT ",\"partitionColumns\":[],\"configuration\":{}}}\n",
+    "",
+    "{\"commitInfo\":{\"inCommitTimestamp\":1000000}}\n"
+    "{\"metaData\":{\"id\":\"t\",\"schemaString\":" SCHEMA_TEXT ",\"partitionColumns\":[],\"configuration\":{"
+    "\"delta.enableInCommitTimestamps\":\"true\",\"delta.inCommitTimestampEnablementVersion\":\"2\","
+    "\"delta.inCommitTimestampEnablementTimestamp\":\"1000000\"}}}\n",
+    "{\"commitInfo\":{\"inCommitTimestamp\":2000000}}\n",
+  };
+  static const struct {
+    gint64 timestamp_ms;
+    DeltaTimestampBound bound;
+    DeltaVersion version; /* -1 = refused */
+  } cases[] = {
+    { 999999, DELTA_AT_OR_BEFORE, -1 }, { 999999, DELTA_AT_OR_AFTER, 0 },    { 1000000, DELTA_AT_OR_BEFORE, 2 },
+    { 1000000, DELTA_AT_OR_AFTER, 2 },  { 1500000, DELTA_AT_OR_BEFORE, 2 },  { 1500000, DELTA_AT_OR_AFTER, 3 },
+    { 2000000, DELTA_AT_OR_BEFORE, 3 }, { 2000001, DELTA_AT_OR_BEFORE, -1 },
+  };
+  g_autofree char *directory = g_dir_make_tmp ("sluice-delta-XXXXXX", NULL);
+  g_autoptr (Store) store = store_open (NULL, directory, NULL); /* one with real times */
+  g_autoptr (DeltaTable) table = delta_table_new (store, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (commits); i++) {
+    g_autofree char *key = g_strdup_printf ("_delta_log/%020u.json", i);
+    g_assert_true (store_put (store, key, commits[i], strlen (commits[i]), STORE_PUT_UNSYNCED, NULL));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    DeltaVersion version = -1;
+    gboolean found = delta_table_version_at (table, cases[i].timestamp_ms, cases[i].bound, FALSE, &version, &error);
+    g_test_message ("case %u: %" G_GINT64_FORMAT, i, version);
+    g_assert_cmpint (found, ==, cases[i].version >= 0);
+    g_assert_cmpint (version, ==, cases[i].version);
+  }
+  g_assert_true (store_delete_tree (store, "", NULL));
+}
+
+/* Domains of others, clustering and identity columns stay as they are when the table is written to. */
+static void
+test_what_others_set_survives (void)
+{
+  static const char start[] =
+      "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":[\"clustering\","
+      "\"domainMetadata\",\"identityColumns\"]}}\n"
+      "{\"metaData\":{\"id\":\"t\",\"schemaString\":\"{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[{\\\"name\\\":"
+      "\\\"id\\\","
+      "\\\"type\\\":\\\"long\\\",\\\"nullable\\\":true,\\\"metadata\\\":{\\\"delta.identity.start\\\":1,"
+      "\\\"delta.identity.step\\\":2,\\\"delta.identity.highWaterMark\\\":9,\\\"x.y\\\":{\\\"z\\\":[1]}}}]}\","
+      "\"partitionColumns\":[],\"configuration\":{\"someone.else\":\"1\",\"delta.not.known.here\":\"2\"}}}\n"
+      "{\"domainMetadata\":{\"domain\":\"delta.clustering\",\"configuration\":\"{\\\"clusteringColumns\\\":[["
+      "\\\"id\\\"]]}\","
+      "\"removed\":false}}\n"
+      "{\"domainMetadata\":{\"domain\":\"someone.else\",\"configuration\":\"{ \\\"a\\\" : 1 }\",\"removed\":false}}\n"
+      "{\"add\":{\"path\":\"a.parquet\",\"partitionValues\":{},\"size\":1,\"modificationTime\":1,\"dataChange\":true,"
+      "\"tags\":{\"ZCUBE_ID\":\"q\"},\"clusteringProvider\":\"liquid\"}}\n";
+  g_autoptr (Store) store = store_memory_new (NULL);
+  g_autoptr (DeltaTable) table = delta_table_new (store, NULL);
+  g_autoptr (DeltaTransaction) transaction = NULL;
+  g_autoptr (DeltaMetadata) changed = NULL;
+  g_autoptr (DeltaMetadata) prepared = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (json_t) schema = NULL;
+  const BaseField *field;
+  g_autofree char *text = NULL;
+
+  g_assert_true (
+      store_put (store, "_delta_log/00000000000000000000.json", start, strlen (start), STORE_PUT_UNSYNCED, NULL));
+  transaction = begin (table);
+  changed = delta_metadata_with_property (delta_transaction_metadata (transaction), "mine", "3");
+  prepared = delta_metadata_prepare (changed, delta_transaction_metadata (transaction), &error);
+  g_assert_no_error (error);
+  delta_transaction_set_metadata (transaction, prepared);
+  must_remove (transaction, "a.parquet", FALSE);
+  must_commit (transaction);
+  snapshot = open_table (table);
+  field = base_type_field (delta_snapshot_schema (snapshot), 0);
+  schema = json_incref (field->metadata);
+  text = base_json_text (schema);
+  g_assert_cmpstr (
+      text, ==,
+      "{\"delta.identity.start\":1,\"delta.identity.step\":2,\"delta.identity.highWaterMark\":9,\"x.y\":{\"z\":[1]}}");
+  g_assert_cmpstr (delta_snapshot_domain (snapshot, "delta.clustering"), ==, "{\"clusteringColumns\":[[\"id\"]]}");
+  g_assert_cmpstr (delta_snapshot_domain (snapshot, "someone.else"), ==, "{ \"a\" : 1 }");
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), "delta.not.known.here"), ==, "2");
+  g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), "mine"), ==, "3");
+  g_assert_true (delta_protocol_has (delta_snapshot_protocol (snapshot), "clustering"));
+  g_assert_true (delta_protocol_has (delta_snapshot_protocol (snapshot), "identityColumns"));
+}
+
+/* Each feature that is not written is refused by its name, before anything is put into the log. */
+static void
+test_features_not_written_are_named (void)
+{
+  static const char *const features[] = { "warp",
+                                          "icebergCompatV1",
+                                          "icebergCompatV2",
+                                          "icebergCompatV3",
+                                          "materializePartitionColumns",
+                                          "coordinatedCommits-preview",
+                                          "redirectWriterOnly-preview",
+                                          "collations" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (features); i++) {
+    g_autofree char *start = g_strdup_printf (
+        "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":[\"%s\",\"appendOnly\"]}}\n"
+        "{\"metaData\":{\"id\":\"t\",\"schemaString\":" SCHEMA_TEXT ",\"partitionColumns\":[],\"configuration\":{}}}\n",
+        features[i]);
+    g_autoptr (Store) store = store_memory_new (NULL);
+    g_autoptr (DeltaTable) table = delta_table_new (store, NULL);
+    g_autoptr (DeltaTransaction) transaction = NULL;
+    g_autoptr (GError) error = NULL;
+    DeltaCommitResult result;
+    g_assert_true (
+        store_put (store, "_delta_log/00000000000000000000.json", start, strlen (start), STORE_PUT_UNSYNCED, NULL));
+    transaction = begin (table); /* reading goes on */
+    must_add (transaction, "a.parquet", NULL, 1);
+    g_assert_false (delta_transaction_commit (transaction, NULL, &result, &error));
+    g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_WRITE);
+    g_assert_cmpstr (base_error_param (error, "unsupported"), ==, features[i]);
+  }
+}
+
+static void
 test_append_only_tables_lose_nothing (void)
 {
   g_autoptr (DeltaMetadata) metadata = make_metadata ("delta.appendOnly", "true", NULL);
@@ -564,6 +745,10 @@ test_protocols_grow_as_needed (void)
     { "delta.enableDeletionVectors", "true", 3, 7, "appendOnly,deletionVectors,invariants" },
     { "delta.enableInCommitTimestamps", "true", 1, 7, "appendOnly,inCommitTimestamp,invariants" },
     { "delta.constraints.c", "id > 0", 1, 3, "" },
+    { "delta.appendOnly", "true", 1, 2, "" },
+    { "delta.enableTypeWidening", "true", 3, 7, "appendOnly,invariants,typeWidening" },
+    { "delta.checkpointPolicy", "v2", 3, 7, "appendOnly,invariants,v2Checkpoint" },
+    { "delta.checkpointPolicy", "classic", 1, 2, "" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -590,6 +775,7 @@ test_properties_are_checked (void)
     { "delta.logRetentionDuration", "interval 1 month", SLUICE_ERROR_DELTA_ILLEGAL_OPTION },
     { "delta.logRetentionDuration", "interval 1 day", SLUICE_ERROR_DELTA_ILLEGAL_OPTION },
     { "delta.columnMapping.mode", "upside-down", SLUICE_ERROR_DELTA_ILLEGAL_OPTION },
+    { "delta.checkpointPolicy", "v3", SLUICE_ERROR_DELTA_ILLEGAL_OPTION },
     { "delta.isolationLevel", "none", SLUICE_ERROR_DELTA_ILLEGAL_OPTION },
   };
 
@@ -625,6 +811,12 @@ main (int argc, char **argv)
   g_test_add_func ("/delta/transaction/conflicts", test_conflicts_are_found_and_only_those);
   g_test_add_func ("/delta/transaction/row-ids-follow-the-winners", test_row_ids_follow_the_winners);
   g_test_add_func ("/delta/transaction/in-commit-timestamps-only-grow", test_in_commit_timestamps_only_grow);
+  g_test_add_func ("/delta/transaction/enabling-in-commit-timestamps-is-recorded",
+                   test_enabling_in_commit_timestamps_is_recorded);
+  g_test_add_func ("/delta/transaction/in-commit-timestamps-and-file-times-do-not-mix",
+                   test_in_commit_timestamps_and_file_times_do_not_mix);
+  g_test_add_func ("/delta/transaction/what-others-set-survives", test_what_others_set_survives);
+  g_test_add_func ("/delta/transaction/features-not-written-are-named", test_features_not_written_are_named);
   g_test_add_func ("/delta/transaction/append-only-tables-lose-nothing", test_append_only_tables_lose_nothing);
   g_test_add_func ("/delta/transaction/faults-never-make-it-lie", test_faults_never_make_it_lie);
   g_test_add_func ("/delta/transaction/many-writers-lose-nothing", test_many_writers_lose_nothing);
