@@ -10,6 +10,7 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
+#include "delta-widening.h"
 #include "dml-alter-private.h"
 #include "relation-plan.h"
 #include "sql-build.h"
@@ -170,49 +171,47 @@ edit_at (const BaseType *type, const SqlIdent *parts, guint n, gboolean top, Str
   return NULL;
 }
 
-/* The field that @column names, NULL with an error when there is none. Fields inside arrays and maps are found too. */
+/* The field that @column names, NULL with an error when there is none. @n_parts: (out): parts of the path up to the field; the rest, if
+ * any, are `element`, `key` or `value` below it. */
 static const BaseField *
-find_field (const BaseType *schema, const SqlName *column, GError **error)
+find_field (const BaseType *schema, const SqlName *column, guint *n_parts, GError **error)
 {
   const BaseType *type = schema;
+  const BaseField *field = NULL;
   for (guint i = 0; i < column->n; i++) {
     const char *part = column->parts[i].text;
-    switch (base_type_kind (type)) {
-    case BASE_TYPE_STRUCT: {
+    gboolean is_value = g_ascii_strcasecmp (part, "value") == 0;
+    if (base_type_kind (type) == BASE_TYPE_STRUCT) {
       int index = base_type_field_index (type, part, TRUE);
       if (index < 0) {
         set_not_found (type, &column->parts[i], i == 0, error);
         return NULL;
       }
-      const BaseField *field = base_type_field (type, (guint) index);
-      if (i + 1 == column->n)
-        return field;
+      field = base_type_field (type, (guint) index);
+      *n_parts = i + 1;
       type = field->type;
-      continue;
+    } else if (base_type_kind (type) == BASE_TYPE_ARRAY && g_ascii_strcasecmp (part, "element") == 0) {
+      type = base_type_element (type);
+    } else if (base_type_kind (type) == BASE_TYPE_MAP && (is_value || g_ascii_strcasecmp (part, "key") == 0)) {
+      type = is_value ? base_type_value (type) : base_type_key (type);
+    } else {
+      set_not_found (NULL, &column->parts[i], FALSE, error);
+      return NULL;
     }
-    case BASE_TYPE_ARRAY:
-    case BASE_TYPE_MAP: {
-      gboolean is_array = base_type_kind (type) == BASE_TYPE_ARRAY;
-      if (i + 1 == column->n) {
-        dml_unsupported (&column->parts[i].position, error, "Changing the element of an array or the parts of a map",
-                         NULL);
-        return NULL;
-      }
-      if (is_array ? g_ascii_strcasecmp (part, "element") == 0
-                   : g_ascii_strcasecmp (part, "key") == 0 || g_ascii_strcasecmp (part, "value") == 0) {
-        type = is_array                                ? base_type_element (type)
-               : g_ascii_strcasecmp (part, "key") == 0 ? base_type_key (type)
-                                                       : base_type_value (type);
-        continue;
-      }
-      break;
-    }
-    default:
-      break;
-    }
-    set_not_found (NULL, &column->parts[i], FALSE, error);
-    return NULL;
   }
+  return field;
+}
+
+/* The same where only a field will do. */
+static const BaseField *
+find_whole_field (const BaseType *schema, const SqlName *column, GError **error)
+{
+  guint n_parts = 0;
+  const BaseField *field = find_field (schema, column, &n_parts, error);
+  if (field == NULL || n_parts == column->n)
+    return field;
+  dml_unsupported (&column->parts[n_parts].position, error,
+                   "Changing more than the type of an array's element or a map's parts", NULL);
   return NULL;
 }
 
@@ -620,7 +619,7 @@ drop_columns (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
   for (guint i = 0; i < alter->names.n; i++) {
     const SqlName *column = &alter->names.items[i];
     g_autoptr (GError) missing = NULL;
-    const BaseField *field = find_field (schema, column, &missing);
+    const BaseField *field = find_whole_field (schema, column, &missing);
     if (field == NULL && alter->if_exists && !g_error_matches (missing, SLUICE_ERROR, SLUICE_ERROR_UNSUPPORTED_FEATURE))
       continue;
     if (field == NULL) {
@@ -687,7 +686,7 @@ rename_column (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
   const SqlName *column = &alter->column;
   if (!refuse_owned (alteration, "RENAME COLUMN", error))
     return FALSE;
-  const BaseField *old = find_field (schema, column, error);
+  const BaseField *old = find_whole_field (schema, column, error);
   if (old == NULL)
     return FALSE;
   if (delta_metadata_mapping (metadata) == DELTA_MAPPING_NONE) {
@@ -723,49 +722,6 @@ rename_column (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
 
 /* ---- ALTER COLUMN … TYPE ---- */
 
-static guint
-integer_rank (const BaseType *type)
-{
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_BYTE:
-    return 1;
-  case BASE_TYPE_SHORT:
-    return 2;
-  case BASE_TYPE_INTEGER:
-    return 3;
-  case BASE_TYPE_LONG:
-    return 4;
-  default:
-    return 0;
-  }
-}
-
-/* Whether the table feature typeWidening allows the change. Source: Delta PROTOCOL.md, "Type Widening". */
-static gboolean
-is_widening (const BaseType *from, const BaseType *to)
-{
-  guint rank = integer_rank (from);
-  switch (base_type_kind (to)) {
-  case BASE_TYPE_SHORT:
-  case BASE_TYPE_INTEGER:
-  case BASE_TYPE_LONG:
-    return rank > 0 && rank < integer_rank (to);
-  case BASE_TYPE_DOUBLE:
-    return (rank > 0 && rank < 4) || base_type_kind (from) == BASE_TYPE_FLOAT;
-  case BASE_TYPE_DECIMAL: {
-    guint whole = base_type_precision (to) - base_type_scale (to);
-    if (base_type_kind (from) == BASE_TYPE_DECIMAL)
-      return base_type_scale (to) >= base_type_scale (from) &&
-             whole >= base_type_precision (from) - base_type_scale (from);
-    return (rank > 0 && rank < 4 && whole >= 10) || (rank == 4 && whole >= 20);
-  }
-  case BASE_TYPE_TIMESTAMP_NTZ:
-    return base_type_kind (from) == BASE_TYPE_DATE;
-  default:
-    return FALSE;
-  }
-}
-
 /* `varchar(5)` → 5. 0: no length. */
 static gint64
 length_of (const json_t *metadata, gboolean *is_char)
@@ -796,9 +752,9 @@ may_change_length (const json_t *metadata, const SqlType *type)
 }
 
 static gboolean
-refuse_type (const BaseField *old, const SqlAlter *alter, GError **error)
+refuse_type (const BaseType *old, const SqlAlter *alter, GError **error)
 {
-  g_autofree char *from = base_type_text (old->type);
+  g_autofree char *from = base_type_text (old);
   g_autofree char *path = path_text (alter->column.parts, alter->column.n);
   base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP,
                   "ALTER TABLE CHANGE COLUMN is not supported for changing column %s from %s to %s.", path, from,
@@ -807,47 +763,89 @@ refuse_type (const BaseField *old, const SqlAlter *alter, GError **error)
 }
 
 static gboolean
-change_type (DmlAlteration *alteration, const SqlAlter *alter, const BaseField *old, Field *field, GError **error)
+refuse_nested (const DmlAlteration *alteration, const SqlAlter *alter, const BaseType *old, GError **error)
+{
+  BaseTypeKind kind = base_type_kind (old);
+  g_autofree char *path = path_text (alter->column.parts, alter->column.n);
+  if (kind == BASE_TYPE_STRUCT)
+    base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_UPDATE_STRUCT_FIELD,
+                    "Cannot update %s field %s type: update struct by adding, deleting, or updating its fields.",
+                    alteration->name, path);
+  else if (kind == BASE_TYPE_ARRAY)
+    base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_UPDATE_ARRAY_FIELD,
+                    "Cannot update %s field %s type: update the element by updating %s.element.", alteration->name,
+                    path, path);
+  else
+    base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_UPDATE_MAP_FIELD,
+                    "Cannot update %s field %s type: update a map by updating %s.key or %s.value.", alteration->name,
+                    path, path, path);
+  return fail_at (&alter->type.position, error);
+}
+
+/* The type at the end of `element`, `key` and `value` steps below @type. */
+static const BaseType *
+leaf_of (const BaseType *type, const SqlIdent *parts, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    type = base_type_kind (type) == BASE_TYPE_ARRAY         ? base_type_element (type)
+           : g_ascii_strcasecmp (parts[i].text, "key") == 0 ? base_type_key (type)
+                                                            : base_type_value (type);
+  return type;
+}
+
+/* @type with another leaf. Returns: (transfer full). */
+static BaseType *
+with_leaf (const BaseType *type, const SqlIdent *parts, guint n, const BaseType *leaf)
+{
+  if (n == 0)
+    return base_type_ref (leaf);
+  if (base_type_kind (type) == BASE_TYPE_ARRAY) {
+    g_autoptr (BaseType) element = with_leaf (base_type_element (type), parts + 1, n - 1, leaf);
+    return base_type_array (element, base_type_contains_null (type));
+  }
+  gboolean is_key = g_ascii_strcasecmp (parts[0].text, "key") == 0;
+  g_autoptr (BaseType) part =
+      with_leaf (is_key ? base_type_key (type) : base_type_value (type), parts + 1, n - 1, leaf);
+  return base_type_map (is_key ? part : base_type_key (type), is_key ? base_type_value (type) : part,
+                        base_type_contains_null (type));
+}
+
+/* @n_parts: of the path up to the field. */
+static gboolean
+change_type (DmlAlteration *alteration, const SqlAlter *alter, const BaseField *old, guint n_parts, Field *field,
+             GError **error)
 {
   DeltaMetadata *metadata = delta_snapshot_metadata (alteration->snapshot);
-  const BaseType *to = alter->type.base;
-  gboolean same = base_type_equal (old->type, to, BASE_TYPE_EQUAL_IGNORE_NULLABILITY);
-  if (!same && base_type_is_nested (old->type)) {
-    BaseTypeKind kind = base_type_kind (old->type);
-    base_error_set (error,
-                    kind == BASE_TYPE_STRUCT  ? SLUICE_ERROR_DELTA_CANNOT_UPDATE_STRUCT_FIELD
-                    : kind == BASE_TYPE_ARRAY ? SLUICE_ERROR_DELTA_CANNOT_UPDATE_ARRAY_FIELD
-                                              : SLUICE_ERROR_DELTA_CANNOT_UPDATE_MAP_FIELD,
-                    "Cannot update %s field %s type: %s.", alteration->name, old->name,
-                    kind == BASE_TYPE_STRUCT  ? "update struct by adding, deleting, or updating its fields"
-                    : kind == BASE_TYPE_ARRAY ? "an array keeps its element type"
-                                              : "a map keeps its key and value types");
-    return fail_at (&alter->type.position, error);
-  }
+  const SqlIdent *below = alter->column.parts + n_parts;
+  guint n_below = alter->column.n - n_parts;
+  const BaseType *from = leaf_of (old->type, below, n_below), *to = alter->type.base;
+  gboolean same = base_type_equal (from, to, BASE_TYPE_EQUAL_IGNORE_NULLABILITY);
+  if (!same && base_type_is_nested (from))
+    return refuse_nested (alteration, alter, from, error);
+  if (same && (n_below > 0 || base_type_kind (to) != BASE_TYPE_STRING))
+    return alter->type.length_kind == SQL_TYPE_PLAIN || refuse_type (from, alter, error);
   if (same) {
-    if (base_type_kind (to) == BASE_TYPE_STRING) {
-      if (!may_change_length (old->metadata, &alter->type))
-        return refuse_type (old, alter, error);
-      set_length (field->metadata, &alter->type);
-    }
+    if (!may_change_length (old->metadata, &alter->type))
+      return refuse_type (from, alter, error);
+    set_length (field->metadata, &alter->type);
     return TRUE;
   }
-  if (!delta_metadata_bool (metadata, "delta.enableTypeWidening", FALSE) || !is_widening (old->type, to)) {
-    (void) refuse_type (old, alter, error); /* always FALSE */
-    if (is_widening (old->type, to))
+  gboolean widens = delta_type_can_widen (from, to);
+  if (!widens || !delta_metadata_bool (metadata, "delta.enableTypeWidening", FALSE)) {
+    (void) refuse_type (from, alter, error); /* always FALSE */
+    if (widens)
       base_error_set_hint (error, "ALTER TABLE … SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')");
     return FALSE;
   }
-  json_t *changes = json_object_get (field->metadata, "delta.typeChanges");
-  if (!json_is_array (changes)) {
-    changes = json_array ();
-    json_object_set_new (field->metadata, "delta.typeChanges", changes);
+  g_autoptr (GString) path = g_string_new (NULL);
+  for (guint i = 0; i < n_below; i++) {
+    g_autofree char *word = g_ascii_strdown (below[i].text, -1);
+    g_string_append_printf (path, "%s%s", i > 0 ? "." : "", word);
   }
-  g_autoptr (json_t) from_json = base_type_to_json (old->type);
-  g_autoptr (json_t) to_json = base_type_to_json (to);
-  json_array_append_new (changes, json_pack ("{s:O, s:O}", "fromType", from_json, "toType", to_json));
+  json_decref (field->metadata);
+  field->metadata = delta_field_add_type_change (old, from, to, n_below > 0 ? path->str : NULL);
   base_type_unref (field->type);
-  field->type = base_type_ref (to);
+  field->type = with_leaf (old->type, below, n_below, to);
   return TRUE;
 }
 
@@ -912,11 +910,12 @@ set_not_null (DmlAlteration *alteration, const SqlAlter *alter, Field *field, GE
 /* ---- ALTER COLUMN ---- */
 
 static gboolean
-change_field (DmlAlteration *alteration, const SqlAlter *alter, const BaseField *old, Field *field, GError **error)
+change_field (DmlAlteration *alteration, const SqlAlter *alter, const BaseField *old, guint n_parts, Field *field,
+              GError **error)
 {
   switch (alter->action) {
   case SQL_ALTER_COLUMN_TYPE:
-    return change_type (alteration, alter, old, field, error);
+    return change_type (alteration, alter, old, n_parts, field, error);
   case SQL_ALTER_COLUMN_COMMENT:
     if (alter->text != NULL)
       json_object_set_new (field->metadata, "comment", json_string (alter->text));
@@ -945,25 +944,27 @@ change_column (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
   const SqlName *column = &alter->column;
   if (alter->action != SQL_ALTER_COLUMN_COMMENT && !refuse_owned (alteration, "ALTER COLUMN", error))
     return FALSE;
-  const BaseField *old = find_field (schema, column, error);
+  guint n_parts = column->n;
+  const BaseField *old = alter->action == SQL_ALTER_COLUMN_TYPE ? find_field (schema, column, &n_parts, error)
+                                                                : find_whole_field (schema, column, error);
   if (old == NULL)
     return FALSE;
   g_auto (Field) field = field_of (old);
-  if (!change_field (alteration, alter, old, &field, error))
+  if (!change_field (alteration, alter, old, n_parts, &field, error))
     return FALSE;
   Edit edit = { .old_name = old->name, .field = &field, .place = alter->place, .after = &alter->place_after };
-  g_autoptr (BaseType) next = edit_at (schema, column->parts, column->n - 1, TRUE, edit_struct, &edit, error);
+  g_autoptr (BaseType) next = edit_at (schema, column->parts, n_parts - 1, TRUE, edit_struct, &edit, error);
   if (next == NULL)
     return fail_at (&column->position, error);
   if (!base_type_equal (old->type, field.type, BASE_TYPE_EQUAL_EXACT)) {
     Edit drop = { .old_name = old->name };
-    g_autoptr (BaseType) without = edit_at (schema, column->parts, column->n - 1, TRUE, edit_struct, &drop, error);
+    g_autoptr (BaseType) without = edit_at (schema, column->parts, n_parts - 1, TRUE, edit_struct, &drop, error);
     if (without == NULL || !check_dependents (alteration, column, without, error))
       return FALSE;
   }
   g_autofree char *place = place_text (alter->place, &alter->place_after);
   alteration->operation = "CHANGE COLUMN";
-  dml_alteration_set_json (alteration, "column", field_json (column->parts, column->n - 1, &field));
+  dml_alteration_set_json (alteration, "column", field_json (column->parts, n_parts - 1, &field));
   if (place != NULL)
     dml_alteration_set_parameter (alteration, "position", place);
   return take_schema (alteration, next, error);
