@@ -78,7 +78,4 @@ gboolean dml_alter_cluster_by (const DmlContext *context, const SqlAlter *alter,
  * file that has none. Each is a commit of its own, and neither shows in a feed. */
 gboolean dml_enable_row_tracking (const DmlContext *context, const SqlName *table, GError **error);
 
-/* The columns of the domain `delta.clustering`, by their names in the snapshot's schema. Returns: (transfer full): NULL-terminated. */
-char **dml_clustering_columns (DeltaSnapshot *snapshot);
-
 G_END_DECLS

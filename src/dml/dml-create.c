@@ -14,6 +14,7 @@
 #include "dml-alter-private.h"
 #include "relation-plan.h"
 #include "sql-build.h"
+#include "sql-parse.h"
 
 #include <string.h>
 
@@ -105,12 +106,26 @@ check_expressions (const Creation *creation, GError **error)
   return check_constraints (creation, create->constraints, create->n_constraints, error);
 }
 
+/* A CHECK condition that was given as a property. */
 static gboolean
-check_properties (const SqlCreateTable *create, GError **error)
+check_condition_text (const Creation *creation, const char *text, GError **error)
 {
-  for (guint i = 0; i < create->properties.n; i++) {
-    const SqlProperty *property = &create->properties.items[i];
-    if (property->value != NULL && !dml_property_check (property->key, property->value, NULL, error)) {
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  const SqlExpr *expr = sql_parse_expression (arena, text, -1, NULL, error);
+  return expr != NULL && dml_check_condition (creation->context, expr, creation->definition.schema, error);
+}
+
+static gboolean
+check_properties (const Creation *creation, GError **error)
+{
+  const SqlPropertyList *properties = &creation->create->properties;
+  for (guint i = 0; i < properties->n; i++) {
+    const SqlProperty *property = &properties->items[i];
+    if (property->value == NULL)
+      continue;
+    if (!dml_property_check (property->key, property->value, NULL, error) ||
+        (g_str_has_prefix (property->key, "delta.constraints.") && creation->create->query == NULL &&
+         !check_condition_text (creation, property->value, error))) {
       sql_position_add_to_error (&property->position, error);
       return FALSE;
     }
@@ -465,7 +480,7 @@ dml_create_table (const DmlContext *context, const SqlStatement *statement, GErr
   if (create->if_not_exists && creation.reference.kind == CATALOG_REFERENCE_TABLE)
     return TRUE;
   if (!dml_definition_from_create (create, context->settings, &creation.definition, error) ||
-      !check_properties (create, error) || !check_expressions (&creation, error))
+      !check_properties (&creation, error) || !check_expressions (&creation, error))
     return FALSE;
   if (create->query != NULL) {
     creation.plan = relation_plan_new_query (create->query, context->relation, error);

@@ -18,6 +18,7 @@ G_BEGIN_DECLS
 typedef struct Catalog Catalog;
 typedef struct CatalogSession CatalogSession;
 
+typedef struct DeltaSnapshot DeltaSnapshot;
 typedef struct SqlStatement SqlStatement;
 typedef struct StoreContext StoreContext;
 
@@ -55,5 +56,8 @@ gboolean dml_handles (const SqlStatement *statement);
  * Errors: Spark's and Delta's conditions, with the statement's position where the cause has one.
  */
 gboolean dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+
+/* The columns of the domain `delta.clustering`, by their names in the snapshot's schema. Returns: (transfer full): NULL-terminated. */
+char **dml_clustering_columns (DeltaSnapshot *snapshot);
 
 G_END_DECLS

@@ -6,6 +6,7 @@
 #include <base-text.h>
 #include <delta-metadata.h>
 #include <delta-snapshot.h>
+#include <dml.h>
 #include <relation-function.h>
 #include <string.h>
 
@@ -105,6 +106,24 @@ add_partition_fields (SessionRows *rows, DeltaSnapshot *snapshot)
     int index = base_type_field_index (schema, partitions[i], TRUE);
     g_autofree char *type = index < 0 ? NULL : base_type_text (base_type_field (schema, (guint) index)->type);
     session_rows_add (rows, partitions[i], type != NULL ? type : "", NULL);
+  }
+}
+
+/* CLUSTER BY, as Spark shows it. */
+static void
+add_clustering_fields (SessionRows *rows, DeltaSnapshot *snapshot)
+{
+  const BaseType *schema = delta_snapshot_schema (snapshot);
+  g_auto (GStrv) columns = dml_clustering_columns (snapshot);
+
+  if (columns[0] == NULL)
+    return;
+  session_rows_add (rows, "# Clustering Information", "", "");
+  session_rows_add (rows, "# col_name", "data_type", "comment");
+  for (guint i = 0; columns[i] != NULL; i++) {
+    int index = base_type_field_index (schema, columns[i], TRUE);
+    g_autofree char *type = index < 0 ? NULL : base_type_text (base_type_field (schema, (guint) index)->type);
+    session_rows_add (rows, columns[i], type != NULL ? type : "", NULL);
   }
 }
 
@@ -252,6 +271,8 @@ describe_table (const SessionCall *call, SessionAnswer *answer, GError **error)
   add_fields (rows, schema, reference.entry != NULL ? reference.entry->view_columns : NULL);
   if (snapshot != NULL)
     add_partition_fields (rows, snapshot);
+  if (snapshot != NULL)
+    add_clustering_fields (rows, snapshot);
   if (describe->extended) {
     g_auto (GStrv) properties = session_reference_properties (call, &reference, NULL);
     add_facts (rows, &reference, snapshot, properties);

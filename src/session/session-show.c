@@ -6,6 +6,7 @@
 #include <base-text.h>
 #include <delta-metadata.h>
 #include <delta-snapshot.h>
+#include <dml.h>
 #include <relation-function.h>
 #include <sql-print.h>
 #include <string.h>
@@ -255,41 +256,94 @@ append_create_view (GString *out, const CatalogEntry *entry)
   g_string_append_printf (out, "AS %s\n", entry->view_text);
 }
 
+/* `varchar(3)` for a column declared so, GENERATED, DEFAULT and COMMENT. */
+static void
+append_column (GString *out, const BaseField *field)
+{
+  const char *length =
+      field->metadata != NULL ? base_json_string (field->metadata, "__CHAR_VARCHAR_TYPE_STRING") : NULL;
+  const char *generated =
+      field->metadata != NULL ? base_json_string (field->metadata, "delta.generationExpression") : NULL;
+  const char *value = field->metadata != NULL ? base_json_string (field->metadata, "CURRENT_DEFAULT") : NULL;
+  const char *comment = field->metadata != NULL ? base_json_string (field->metadata, "comment") : NULL;
+  g_autofree char *name = base_text_spark_identifier (field->name);
+
+  if (length != NULL && base_type_kind (field->type) == BASE_TYPE_STRING) {
+    g_autofree char *type = g_ascii_strup (length, -1);
+    g_string_append_printf (out, "%s %s%s", name, type, field->nullable ? "" : " NOT NULL");
+  } else {
+    BaseStructBuilder *one = base_struct_builder_new ();
+    base_struct_builder_add (one, field->name, field->type, field->nullable, NULL);
+    g_autoptr (BaseType) alone = base_struct_builder_end (one);
+    g_autofree char *ddl = base_type_ddl (alone);
+    g_string_append (out, ddl);
+  }
+  if (generated != NULL)
+    g_string_append_printf (out, " GENERATED ALWAYS AS (%s)", generated);
+  if (value != NULL)
+    g_string_append_printf (out, " DEFAULT %s", value);
+  if (comment != NULL) {
+    g_autofree char *literal = literal_of (comment);
+    g_string_append_printf (out, " COMMENT %s", literal);
+  }
+}
+
+/* A list of names in parentheses behind a word, if there are any. */
+static void
+append_names (GString *out, const char *word, const char *const *names)
+{
+  if (names == NULL || names[0] == NULL)
+    return;
+  g_string_append_printf (out, "%s (", word);
+  for (guint i = 0; names[i] != NULL; i++) {
+    g_autofree char *column = base_text_spark_identifier (names[i]);
+    g_string_append_printf (out, "%s%s", i == 0 ? "" : ", ", column);
+  }
+  g_string_append (out, ")\n");
+}
+
+/* Properties that CREATE TABLE takes: not those that the engine itself sets. */
+static char **
+settable_properties (char *const *pairs)
+{
+  static const char *const own[] = {
+    "delta.columnMapping.maxColumnId",
+    "delta.inCommitTimestampEnablementTimestamp",
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+    "delta.rowTracking.materializedRowIdColumnName",
+    NULL,
+  };
+  GStrvBuilder *kept = g_strv_builder_new ();
+  char **result;
+
+  for (guint i = 0; pairs[i] != NULL && pairs[i + 1] != NULL; i += 2)
+    if (!g_strv_contains (own, pairs[i]))
+      g_strv_builder_add_many (kept, pairs[i], pairs[i + 1], NULL);
+  result = g_strv_builder_end (kept);
+  g_strv_builder_unref (kept);
+  return result;
+}
+
 static void
 append_create_table (GString *out, const CatalogReference *reference, DeltaSnapshot *snapshot, char *const *properties)
 {
   DeltaMetadata *metadata = delta_snapshot_metadata (snapshot);
   const char *const *partitions = delta_metadata_partition_columns (metadata);
   BaseType *schema = delta_snapshot_schema (snapshot);
+  g_auto (GStrv) clustering = dml_clustering_columns (snapshot);
+  g_auto (GStrv) settable = settable_properties (properties);
   g_autofree char *name = reference->entry != NULL ? catalog_entry_text (reference->entry)
                                                    : g_strdup_printf ("delta.`%s`", reference->location);
 
   g_string_append_printf (out, "CREATE TABLE %s (", name);
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
-    const BaseField *field = base_type_field (schema, i);
-    const char *comment = field->metadata != NULL ? base_json_string (field->metadata, "comment") : NULL;
-    BaseStructBuilder *one = base_struct_builder_new ();
-    g_autoptr (BaseType) alone = NULL;
-    g_autofree char *ddl = NULL;
-
-    base_struct_builder_add (one, field->name, field->type, field->nullable, NULL);
-    alone = base_struct_builder_end (one);
-    ddl = base_type_ddl (alone);
-    g_string_append_printf (out, "%s\n  %s", i == 0 ? "" : ",", ddl);
-    if (comment != NULL) {
-      g_autofree char *literal = literal_of (comment);
-      g_string_append_printf (out, " COMMENT %s", literal);
-    }
+    g_string_append (out, i == 0 ? "\n  " : ",\n  ");
+    append_column (out, base_type_field (schema, i));
   }
   g_string_append (out, ")\nUSING delta\n");
-  if (partitions != NULL && partitions[0] != NULL) {
-    g_string_append (out, "PARTITIONED BY (");
-    for (guint i = 0; partitions[i] != NULL; i++) {
-      g_autofree char *column = base_text_spark_identifier (partitions[i]);
-      g_string_append_printf (out, "%s%s", i == 0 ? "" : ", ", column);
-    }
-    g_string_append (out, ")\n");
-  }
+  append_names (out, "PARTITIONED BY", partitions);
+  append_names (out, "CLUSTER BY", (const char *const *) clustering);
   if (reference->entry != NULL && !reference->is_managed) {
     g_autofree char *location = literal_of (reference->location);
     g_string_append_printf (out, "LOCATION %s\n", location);
@@ -298,7 +352,7 @@ append_create_table (GString *out, const CatalogReference *reference, DeltaSnaps
     g_autofree char *comment = literal_of (delta_metadata_description (metadata));
     g_string_append_printf (out, "COMMENT %s\n", comment);
   }
-  append_pairs (out, "TBLPROPERTIES", properties);
+  append_pairs (out, "TBLPROPERTIES", settable);
 }
 
 static gboolean
