@@ -56,6 +56,9 @@ typedef enum {
 } DeltaChecksum;
 DeltaChecksum delta_checksum_compare (DeltaSnapshot *snapshot);
 
+/* The files that the text of one `sluice.*` domain names, as delta_snapshot_domain_files(). Returns: (transfer full). */
+char **delta_domain_files (const char *configuration);
+
 /* Whether in-commit timestamps rule version @version under @metadata. */
 gboolean delta_metadata_uses_in_commit_timestamp (DeltaMetadata *metadata, DeltaVersion version);
 

@@ -237,32 +237,60 @@ delta_snapshot_row_id_high_water_mark (DeltaSnapshot *snapshot)
   return json_is_object (json) ? base_json_int64 (json, "rowIdHighWaterMark", -1) : -1;
 }
 
-/* Collects the texts of one list of every `sluice.*` domain: entries are strings, or objects with @member. */
-static char **
-collect_from_domains (DeltaSnapshot *snapshot, const char *list_name, const char *member)
+/* Collects the texts of one list of a domain's JSON: entries are strings, or objects with @member. */
+static void
+collect_from_domain (const char *configuration, const char *list_name, const char *member, GTree *found)
 {
-  g_autoptr (GTree) found = g_tree_new_full ((GCompareDataFunc) (void (*) (void)) strcmp, NULL, g_free, NULL);
+  g_autoptr (json_t) json = base_json_parse (configuration, strlen (configuration), "domain", NULL);
+  gsize k;
+  json_t *entry;
+
+  json_array_foreach (json_object_get (json, list_name), k, entry)
+  {
+    const char *text = json_is_object (entry) ? base_json_string (entry, member) : json_string_value (entry);
+    if (text != NULL)
+      g_tree_replace (found, g_strdup (text), NULL);
+  }
+}
+
+static GTree *
+texts_new (void)
+{
+  return g_tree_new_full ((GCompareDataFunc) (void (*) (void)) strcmp, NULL, g_free, NULL);
+}
+
+static char **
+texts_to_list (GTree *found)
+{
   GPtrArray *texts = g_ptr_array_new ();
 
-  for (guint i = 0; i < snapshot->domains->len; i++) {
-    const DeltaDomain *domain = snapshot->domains->pdata[i];
-    g_autoptr (json_t) json = NULL;
-    gsize k;
-    json_t *entry;
-    if (!g_str_has_prefix (domain->domain, "sluice."))
-      continue;
-    json = base_json_parse (domain->configuration, strlen (domain->configuration), domain->domain, NULL);
-    json_array_foreach (json_object_get (json, list_name), k, entry)
-    {
-      const char *text = json_is_object (entry) ? base_json_string (entry, member) : json_string_value (entry);
-      if (text != NULL)
-        g_tree_replace (found, g_strdup (text), NULL);
-    }
-  }
   for (GTreeNode *node = g_tree_node_first (found); node != NULL; node = g_tree_node_next (node))
     g_ptr_array_add (texts, g_strdup (g_tree_node_key (node)));
   g_ptr_array_add (texts, NULL);
   return (char **) g_ptr_array_free (texts, FALSE);
+}
+
+/* The same of every `sluice.*` domain. */
+static char **
+collect_from_domains (DeltaSnapshot *snapshot, const char *list_name, const char *member)
+{
+  g_autoptr (GTree) found = texts_new ();
+
+  for (guint i = 0; i < snapshot->domains->len; i++) {
+    const DeltaDomain *domain = snapshot->domains->pdata[i];
+    if (g_str_has_prefix (domain->domain, "sluice."))
+      collect_from_domain (domain->configuration, list_name, member, found);
+  }
+  return texts_to_list (found);
+}
+
+char **
+delta_domain_files (const char *configuration)
+{
+  g_autoptr (GTree) found = texts_new ();
+
+  collect_from_domain (configuration, "files", "path", found);
+  return texts_to_list (found);
 }
 
 char **

@@ -27,6 +27,7 @@ gboolean dml_describe_detail (const DmlContext *context, const SqlStatement *sta
 
 gboolean dml_optimize (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_restore (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_vacuum (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_reorg (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 
 /* `UPDATE is not supported.` at the statement's position, with a hint. Returns: FALSE always. */

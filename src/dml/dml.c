@@ -165,6 +165,8 @@ static const struct {
 } unsupported_statements[] = {
   { SQL_STATEMENT_MERGE, "MERGE", "Keep the table by an AUTO CDC flow of a pipeline." },
   { SQL_STATEMENT_VACUUM, "VACUUM", NULL },
+  { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
+  { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
   { SQL_STATEMENT_ANALYZE, "ANALYZE TABLE", "Statistics are written with every file." },
   { SQL_STATEMENT_CONVERT, "CONVERT TO DELTA", "Use CREATE TABLE … AS SELECT * FROM parquet.`/dir`." },
   { SQL_STATEMENT_REFRESH, "REFRESH", "Run the pipeline that owns the table." },
@@ -186,6 +188,7 @@ dml_handles (const SqlStatement *statement)
   case SQL_STATEMENT_RESTORE:
   case SQL_STATEMENT_ALTER:
   case SQL_STATEMENT_COMMENT:
+  case SQL_STATEMENT_VACUUM:
     return TRUE;
   case SQL_STATEMENT_DROP:
     return statement->u.drop.object == SQL_OBJECT_TABLE || statement->u.drop.object == SQL_OBJECT_STREAMING_TABLE ||
@@ -245,6 +248,9 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
     break;
   case SQL_STATEMENT_RESTORE:
     ok = dml_restore (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_VACUUM:
+    ok = dml_vacuum (context, statement, &answer, error);
     break;
   default:
     for (guint i = 0; i < G_N_ELEMENTS (unsupported_statements); i++) {

@@ -277,13 +277,14 @@ typedef struct {
   const char *prefix;
   const char *start_after; /* (nullable) */
   gboolean recursive;
+  gboolean no_links;
   GPtrArray *keys; /* (element-type utf8) */
 } Listing;
 
 typedef enum { NAME_FILE, NAME_DIRECTORY, NAME_OTHER } NameKind;
 
 static NameKind
-kind_of (DIR *directory, const struct dirent *item)
+kind_of (DIR *directory, const struct dirent *item, gboolean no_links)
 {
   struct stat status;
 
@@ -291,9 +292,9 @@ kind_of (DIR *directory, const struct dirent *item)
     return NAME_FILE;
   if (item->d_type == DT_DIR)
     return NAME_DIRECTORY;
-  if (item->d_type != DT_LNK && item->d_type != DT_UNKNOWN)
+  if ((item->d_type != DT_LNK || no_links) && item->d_type != DT_UNKNOWN)
     return NAME_OTHER;
-  if (fstatat (dirfd (directory), item->d_name, &status, 0) != 0)
+  if (fstatat (dirfd (directory), item->d_name, &status, no_links ? AT_SYMLINK_NOFOLLOW : 0) != 0)
     return NAME_OTHER; /* it went away, or is a link to nothing */
   return S_ISREG (status.st_mode) ? NAME_FILE : S_ISDIR (status.st_mode) ? NAME_DIRECTORY : NAME_OTHER;
 }
@@ -324,7 +325,7 @@ list_into (Listing *listing, const char *relative, guint depth, GError **error)
     shared = MIN (strlen (key), strlen (listing->prefix));
     if (strncmp (key, listing->prefix, shared) != 0)
       continue;
-    kind = kind_of (directory, item);
+    kind = kind_of (directory, item, listing->no_links);
     if (kind == NAME_DIRECTORY && listing->recursive && depth == MAX_DEPTH) {
       ok = base_error_set (error, SLUICE_ERROR_IO_ERROR, "list %s: more than %d directories deep", path, MAX_DEPTH);
     } else if (kind == NAME_DIRECTORY && listing->recursive) {
@@ -354,7 +355,9 @@ local_list (Store *store, const char *prefix, const char *start_after, StoreList
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func ((GDestroyNotify) store_entry_free);
   const char *slash = strrchr (prefix, '/');
   g_autofree char *relative = slash == NULL ? g_strdup ("") : g_strndup (prefix, (gsize) (slash - prefix) + 1);
-  Listing listing = { store, prefix, start_after, (flags & STORE_LIST_RECURSIVE) != 0, keys };
+  Listing listing = {
+    store, prefix, start_after, (flags & STORE_LIST_RECURSIVE) != 0, (flags & STORE_LIST_NO_LINKS) != 0, keys
+  };
 
   if (!list_into (&listing, relative, 0, error))
     return FALSE;

@@ -41,6 +41,7 @@ typedef enum {
   STORE_LIST_DIRECTORY = 0,       /* only keys without a further `/` after the prefix's directory */
   STORE_LIST_RECURSIVE = 1 << 0,  /* the whole tree */
   STORE_LIST_NAMES_ONLY = 1 << 1, /* no sizes and times: one system call per thousand files instead of one per file */
+  STORE_LIST_NO_LINKS = 1 << 2,   /* symbolic links to files and directories are passed over, not followed */
 } StoreListFlags;
 
 /* The largest object store_read() gives. Longer ones are read by range. */
