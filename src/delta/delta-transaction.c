@@ -383,6 +383,16 @@ delta_transaction_set_domain (DeltaTransaction *transaction, const char *name, c
   delta_transaction_require_feature (transaction, "domainMetadata");
 }
 
+const char *
+delta_transaction_domain (DeltaTransaction *transaction, const char *name)
+{
+  const DeltaDomain *domain = g_hash_table_lookup (transaction->domains, name);
+
+  if (domain != NULL)
+    return domain->removed ? NULL : domain->configuration;
+  return transaction->read != NULL ? delta_snapshot_domain (transaction->read, name) : NULL;
+}
+
 void
 delta_transaction_set_operation (DeltaTransaction *transaction, const char *operation)
 {

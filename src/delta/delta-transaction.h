@@ -66,6 +66,9 @@ void delta_transaction_set_txn (DeltaTransaction *transaction, const char *app_i
 /* @configuration: NULL removes the domain. */
 void delta_transaction_set_domain (DeltaTransaction *transaction, const char *domain, const char *configuration);
 
+/* The configuration of @domain as it will be after the commit; NULL when there is none. Borrow: until the next set. */
+const char *delta_transaction_domain (DeltaTransaction *transaction, const char *domain);
+
 /* commitInfo. @value of a parameter is text (JSON texts stay texts, as Spark writes them), NULL is JSON's null. */
 void delta_transaction_set_operation (DeltaTransaction *transaction, const char *operation);
 void delta_transaction_set_parameter (DeltaTransaction *transaction, const char *name, const char *value);

@@ -146,7 +146,9 @@ take_file (WriteBatch *batch, const WriteStage *stage, const DuckCopyFile *copie
     batch->counters.bytes_changes += (guint64) copied->file_bytes;
   } else {
     DeltaProtocol *protocol = delta_transaction_protocol (batch->transaction);
-    stats = write_statistics_text (batch->layout, copied, delta_protocol_has (protocol, "deletionVectors"));
+    stats =
+        write_statistics_text (batch->layout, copied, delta_transaction_domain (batch->transaction, "delta.clustering"),
+                               delta_protocol_has (protocol, "deletionVectors"));
     info.stats = stats;
     if (stage->moved_like != NULL) {
       info.data_change = FALSE;

@@ -176,6 +176,7 @@ typedef struct {
   DeltaMapping mapping;
   char **chosen;      /* (nullable): dataSkippingStatsColumns, logical paths */
   gint64 n_remaining; /* leaf columns still to be indexed; G_MAXINT64 = all */
+  json_t *clustering; /* (nullable): a list of columns, each a list of physical names, or one name */
   GPtrArray *path;    /* physical names from the top */
   GPtrArray *logical;
 } Collector;
@@ -238,10 +239,29 @@ is_chosen (Collector *collector)
   return FALSE;
 }
 
+/* Whether the rows are clustered by the column of @path. */
+static gboolean
+is_clustering_column (Collector *collector, const GPtrArray *path)
+{
+  size_t at;
+  json_t *column;
+  json_array_foreach (collector->clustering, at, column)
+  {
+    if (path->len == 1 && g_strcmp0 (json_string_value (column), path->pdata[0]) == 0)
+      return TRUE;
+    gboolean equal = json_array_size (column) == path->len;
+    for (guint i = 0; equal && i < path->len; i++)
+      equal = g_strcmp0 (json_string_value (json_array_get (column, i)), path->pdata[i]) == 0;
+    if (equal)
+      return TRUE;
+  }
+  return FALSE;
+}
+
 static void
 collect_leaf (Collector *collector, const BaseType *type, const char *name, Level *level)
 {
-  if (!is_chosen (collector))
+  if (!is_chosen (collector) && !is_clustering_column (collector, collector->path))
     return;
   if (collector->n_remaining != G_MAXINT64)
     collector->n_remaining--;
@@ -297,7 +317,7 @@ collect_field (Collector *collector, const BaseField *field, Level *parent)
 }
 
 char *
-write_statistics_text (WriteLayout *layout, const DuckCopyFile *file, gboolean tight)
+write_statistics_text (WriteLayout *layout, const DuckCopyFile *file, const char *clustering, gboolean tight)
 {
   DeltaMetadata *metadata = write_layout_metadata (layout);
   gint64 n_indexed = delta_metadata_int (metadata, "delta.dataSkippingNumIndexedCols", DEFAULT_INDEXED_COLUMNS);
@@ -308,6 +328,8 @@ write_statistics_text (WriteLayout *layout, const DuckCopyFile *file, gboolean t
     g_strdelimit (*name, "`", ' ');
     g_strstrip (*name);
   }
+  g_autoptr (json_t) domain =
+      clustering != NULL ? base_json_parse (clustering, strlen (clustering), "delta.clustering", NULL) : NULL;
   g_autoptr (GPtrArray) path = g_ptr_array_new ();
   g_autoptr (GPtrArray) logical = g_ptr_array_new ();
   Collector collector = {
@@ -315,6 +337,7 @@ write_statistics_text (WriteLayout *layout, const DuckCopyFile *file, gboolean t
     .mapping = delta_metadata_mapping (metadata),
     .chosen = chosen,
     .n_remaining = n_indexed < 0 ? G_MAXINT64 : n_indexed,
+    .clustering = json_object_get (domain, "clusteringColumns"),
     .path = path,
     .logical = logical,
   };

@@ -10,6 +10,7 @@ G_BEGIN_DECLS
 
 /**
  * write_statistics_text:
+ * @clustering: (nullable): the configuration of the domain `delta.clustering`, whose columns always have statistics
  * @tight: say `tightBounds` (tables with deletion vectors)
  *
  * `{"numRecords":…,"minValues":{…},"maxValues":{…},"nullCount":{…}}` with physical names, of the columns that
@@ -18,7 +19,7 @@ G_BEGIN_DECLS
  * Source: Delta PROTOCOL.md, "Per-file Statistics".
  * Returns: (transfer full).
  */
-char *write_statistics_text (WriteLayout *layout, const DuckCopyFile *file, gboolean tight);
+char *write_statistics_text (WriteLayout *layout, const DuckCopyFile *file, const char *clustering, gboolean tight);
 
 /* One bound as the JSON text of a value of @type; NULL when it cannot be told exactly enough. For tests and the above.
  * @is_max: round up instead of down. Returns: (transfer full) (nullable). */
