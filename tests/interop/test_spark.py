@@ -83,7 +83,8 @@ def test_sluice_writes_after_spark(made, spark, case):
     names = [name for name in before[0] if name not in ("row_id", "row_commit_version")]
     twice = 2 * [{name: row[name] for name in names} for row in before]
     assert bag({name: row[name] for name in names} for row in after) == bag(twice)
-    assert bag(READERS["delta-rs"](made.path(case)).to_pylist()) == bag(twice)
+    if "delta-rs" not in case.cannot:
+        assert bag(READERS["delta-rs"](made.path(case)).to_pylist()) == bag(twice)
     if case.row_ids:
         assert len({row["row_id"] for row in after}) == len(after)
 
