@@ -1,0 +1,224 @@
+"""A table and its history as plain values: what random programs of statements must leave, written from the specification (cdf.md).
+
+Every row has a `uid` that no other row ever has and that no statement changes, so that the model can tell rows apart without knowing how
+an engine numbers them. Columns have ids that renaming keeps. A value is None, int, float, bool, str or a dict (struct).
+"""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    id: object  # an int; "uid" of the column that holds it
+    name: str
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    values: dict  # column id → value; a missing id is NULL
+    changed_at: int | None  # the version that inserted or last updated it; None: rows got their ids later, and it is not known yet when
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    type: str  # insert, delete, update_preimage, update_postimage
+    uid: int
+    values: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Properties:
+    legacy: bool = False  # delta.enableChangeDataFeed
+    tracked: bool = False  # delta.enableRowTracking
+    mapped: bool = False  # delta.columnMapping.mode is not none
+    vectors: bool = False  # delta.enableDeletionVectors
+    epoch: int = 0  # how often row tracking was switched on: ids of one epoch are not those of another
+
+
+@dataclasses.dataclass(frozen=True)
+class Version:
+    columns: tuple
+    rows: dict  # uid → Row
+    changes: tuple
+    properties: Properties
+    constraints: dict  # name → function of a row's values
+    swaps_files: bool  # a legacy feed of it may also show rows of files that went and came back, as delete and insert
+
+
+class Edit:
+    """What one commit does. Statements fill it from the table's rows; Table.commit() takes it."""
+
+    def __init__(self, table):
+        self.rows = dict(table.rows)
+        self.columns = table.columns
+        self.properties = table.properties
+        self.constraints = table.constraints
+        self.version = table.version + 1
+        self.changes = []
+        self.swaps_files = False
+        self.written = []  # the values of rows that constraints see
+
+    def insert(self, uid, values):
+        assert uid not in self.rows
+        self.rows[uid] = Row(values, self.version)
+        self.changes.append(Change("insert", uid, values))
+        self.written.append(values)
+
+    def delete(self, uid):
+        self.changes.append(Change("delete", uid, self.rows.pop(uid).values))
+
+    def update(self, uid, values):
+        """A pair, also when nothing is different (cdf.md §5.3, 4)."""
+        self.changes.append(Change("update_preimage", uid, self.rows[uid].values))
+        self.changes.append(Change("update_postimage", uid, values))
+        self.rows[uid] = Row(values, self.version)
+        self.written.append(values)
+
+    def restore(self, version):
+        """Rows come back with their ids and the versions that changed them (§5.2, 5)."""
+        now, then = self.rows, version.rows
+        for uid in now.keys() - then.keys():
+            self.changes.append(Change("delete", uid, now[uid].values))
+        for uid in then.keys() - now.keys():
+            self.changes.append(Change("insert", uid, then[uid].values))
+        for uid in now.keys() & then.keys():
+            if now[uid].changed_at != then[uid].changed_at:
+                self.changes.append(Change("update_preimage", uid, now[uid].values))
+                self.changes.append(Change("update_postimage", uid, then[uid].values))
+        self.rows, self.columns, self.properties = dict(then), version.columns, version.properties
+        self.constraints, self.swaps_files = version.constraints, True
+
+    def track_rows(self):
+        """Row tracking is switched on: every row has an id from now on, and some version that gave it."""
+        self.properties = dataclasses.replace(self.properties, tracked=True, epoch=self.properties.epoch + 1)
+        self.rows = {uid: Row(row.values, None) for uid, row in self.rows.items()}
+
+    def violates(self):
+        """Whether a CHECK constraint refuses a written row: false and NULL both do."""
+        return any(check(values) is not True for values in self.written for check in self.constraints.values())
+
+
+class Table:
+    """The newest version and all before it."""
+
+    def __init__(self, columns, properties, partition=None):
+        self.partition = partition  # a Column or None
+        self.versions = [Version(tuple(columns), {}, (), properties, {}, False)]
+        self.next_uid = 0
+        self.next_column = len(columns)
+        self.vacuumed = 0  # files that only versions before this one need may be gone
+        self.first = 0  # versions before it are no longer in the log
+
+    version = property(lambda self: len(self.versions) - 1)
+    rows = property(lambda self: self.versions[-1].rows)
+    columns = property(lambda self: self.versions[-1].columns)
+    properties = property(lambda self: self.versions[-1].properties)
+    constraints = property(lambda self: self.versions[-1].constraints)
+
+    def fresh_uid(self):
+        self.next_uid += 1
+        return self.next_uid - 1
+
+    def fresh_column(self, name, type_):
+        self.next_column += 1
+        return Column(self.next_column - 1, name, type_)
+
+    def commit(self, edit, n_commits=1):
+        """@n_commits: the log's versions of this edit; all but the last leave the table as it was."""
+        for _ in range(n_commits - 1):
+            before = self.versions[-1]
+            self.versions.append(dataclasses.replace(before, changes=(), swaps_files=False))
+        if n_commits > 0:
+            self.versions.append(Version(tuple(edit.columns), edit.rows, tuple(edit.changes), edit.properties, edit.constraints,
+                                         edit.swaps_files))
+
+    # ---- contents ----
+
+    def contents(self, version):
+        """uid → name → value."""
+        found = self.versions[version]
+        return {uid: shown(row.values, found.columns) for uid, row in found.rows.items()}
+
+    def is_certain(self, version):
+        """Whether nothing that @version needs may be gone by clean-up."""
+        return version >= self.vacuumed and version >= self.first
+
+    # ---- the feed (§2.10, §6) ----
+
+    def feed_mode(self, start, end):
+        """legacy, automatic or None: no feed."""
+        versions = self.versions[start:end + 1]
+        if all(version.properties.legacy for version in versions):
+            return "legacy"
+        if all(version.properties.tracked for version in versions):
+            return "automatic"
+        return None
+
+    def feed_columns(self, start, end):
+        """The read schema: the newest one without column mapping, else that of the end."""
+        three = (self.versions[start], self.versions[end], self.versions[-1])
+        return three[1].columns if any(version.properties.mapped for version in three) else three[2].columns
+
+    def feed_schema_is_additive(self, start, end):
+        columns = set(self.feed_columns(start, end))
+        return all(columns.issuperset(version.columns) for version in self.versions[start:end + 1])
+
+    def feed_is_certain(self, start):
+        return start >= self.first and (self.vacuumed == 0 or start > self.vacuumed)
+
+    def feed(self, start, end):
+        """A list of (version, type, uid, name → value)."""
+        columns = self.feed_columns(start, end)
+        return [(number, change.type, change.uid, shown(change.values, columns))
+                for number in range(start, end + 1) for change in self.versions[number].changes]
+
+    def normalized_feed(self, changes, legacy):
+        """@changes without what a legacy feed may tell in two ways: in versions that swap files, pairs are deletes and inserts, and a
+        row that is both deleted and inserted with the same values is not there."""
+        if not legacy:
+            return sorted(changes, key=repr)
+        kept, swapped = [], {}
+        halves = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
+        for version, type_, uid, values in changes:
+            if self.versions[version].swaps_files:
+                key = (version, uid, repr(sorted(values.items())))
+                sum_, _ = swapped.get(key, (0, None))
+                swapped[key] = (sum_ + halves[type_], values)
+            else:
+                kept.append((version, type_, uid, values))
+        for (version, uid, _), (sum_, values) in swapped.items():
+            kept += [(version, "insert" if sum_ > 0 else "delete", uid, values)] * abs(sum_)
+        return sorted(kept, key=repr)
+
+
+def shown(values, columns):
+    return {column.name: values.get(column.id) for column in columns}
+
+
+# ---- MERGE ----
+
+def merge(edit, source, matches, matched, not_matched, not_matched_by_source):
+    """Clauses are (condition(target values, source row) or None, action); an action takes (target values, source row) and gives the new
+    values, or None: delete. Those of @not_matched give (uid, values). Returns: whether no target row is changed by several source rows."""
+    unmatched_source = set(range(len(source)))
+    before = dict(edit.rows)
+    for uid, row in before.items():
+        found = [index for index, candidate in enumerate(source) if matches(row.values, candidate) is True]
+        unmatched_source.difference_update(found)
+        clauses = matched if found else not_matched_by_source
+        if len(found) > 1 and matched and not (len(matched) == 1 and matched[0][0] is None and matched[0][1] is None):
+            return False
+        for condition, action in clauses:
+            candidate = source[found[0]] if found else None
+            if condition is None or condition(row.values, candidate) is True:
+                if action is None:
+                    edit.delete(uid)
+                else:
+                    edit.update(uid, action(row.values, candidate))
+                break
+    for index in sorted(unmatched_source):
+        for condition, action in not_matched:
+            if condition is None or condition({}, source[index]) is True:
+                edit.insert(*action({}, source[index]))
+                break
+    return True

@@ -1,0 +1,513 @@
+"""The kinds of statements that programs are made of. Each is one function under @kind: it draws a statement for the table as it is now
+and returns what runs and what it must do, or None where it has no meaning now. One more kind is one more function."""
+import dataclasses
+import typing
+
+import programs_model as model
+from expressions import (STRUCT, VALUES, Expr, draw_assigned, draw_partition_predicate, draw_predicate, draw_value, literal,
+                         model_column, quoted)
+
+KINDS = {}  # name → (weight, function)
+REFUSED = frozenset(["merge", "merge_star", "replace_where", "overwrite_one_partition", "overwrite_dynamic"])  # the engine knows these not
+
+
+@dataclasses.dataclass
+class Statement:
+    """@run: SQL texts, or functions of the runner. @edit: what changes. @errors: conditions one of which must come instead.
+    @n_commits: how many versions it makes; None: one, or also none where no row changes. @affected: what num_affected_rows must say."""
+    run: list
+    edit: model.Edit | None = None
+    errors: tuple = ()
+    n_commits: tuple | None = None
+    affected: int | None = None
+    after: typing.Callable = lambda table: None  # what else the model learns
+
+
+def kind(weight):
+    def register(function):
+        KINDS[function.__name__] = (weight, function)
+        return function
+    return register
+
+
+# ---- pieces ----
+
+def draw_row(rnd, table):
+    """The values of a new row."""
+    uid = table.fresh_uid()
+    return {"uid": uid} | {column.id: draw_value(rnd, table, column) for column in table.columns if column.id != "uid"}
+
+
+def tuple_of(values, columns):
+    return "(" + ", ".join(literal(values.get(column.id), column.type) for column in columns) + ")"
+
+
+def values_of(rows, columns):
+    return "VALUES " + ", ".join(tuple_of(row, columns) for row in rows)
+
+
+def finished(table, sql, edit, affected=None, run=None):
+    """The statement @sql, which a constraint may refuse."""
+    if edit.violates():
+        return Statement(run or [sql], errors=("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",))
+    return Statement(run or [sql], edit, affected=affected)
+
+
+def some_columns(rnd, table):
+    """Columns that an UPDATE may set: not uid."""
+    columns = [column for column in table.columns if column.id != "uid"]
+    return rnd.sample(columns, rnd.randint(1, min(len(columns), 3)))
+
+
+# ---- rows ----
+
+@kind(6)
+def insert(rnd, t):
+    edit = model.Edit(t)
+    rows = [draw_row(rnd, t) for _ in range(rnd.choice([1, 1, 2, 3, 6]))]
+    columns = list(t.columns)
+    listed = ""
+    if rnd.random() < 0.3:  # some columns, in another order
+        columns = [column for column in columns if column.id == "uid" or rnd.random() < 0.7]
+        rnd.shuffle(columns)
+        rows = [{column.id: row[column.id] for column in columns} for row in rows]
+        listed = " (" + ", ".join(quoted(column.name) for column in columns) + ")"
+    for row in rows:
+        edit.insert(row["uid"], row)
+    return finished(t, f"INSERT INTO {t.name}{listed} {values_of(rows, columns)}", edit, affected=len(rows))
+
+
+@kind(2)
+def insert_select(rnd, t):
+    edit = model.Edit(t)
+    condition = draw_predicate(rnd, t)
+    shift = t.next_uid
+    chosen = [row for row in t.rows.values() if condition.of(row.values) is True]
+    for row in chosen:
+        uid = row.values["uid"] + shift
+        t.next_uid = max(t.next_uid, uid + 1)
+        edit.insert(uid, {column.id: row.values.get(column.id) for column in t.columns} | {"uid": uid})
+    names = [f"uid + {shift}" if column.id == "uid" else quoted(column.name) for column in t.columns]
+    return finished(t, f"INSERT INTO {t.name} SELECT {', '.join(names)} FROM {t.name} WHERE {condition.sql}", edit, affected=len(chosen))
+
+
+@kind(4)
+def delete(rnd, t):
+    edit = model.Edit(t)
+    condition = draw_predicate(rnd, t)
+    chosen = [uid for uid, row in t.rows.items() if condition.of(row.values) is True]
+    for uid in chosen:
+        edit.delete(uid)
+    return Statement([f"DELETE FROM {t.name} WHERE {condition.sql}"], edit, affected=len(chosen))
+
+
+@kind(1)
+def delete_partition(rnd, t):
+    if t.partition is None:
+        return None
+    edit = model.Edit(t)
+    condition = draw_partition_predicate(rnd, t)
+    for uid in [uid for uid, row in t.rows.items() if condition.of(row.values) is True]:
+        edit.delete(uid)
+    return Statement([f"DELETE FROM {t.name} WHERE {condition.sql}"], edit)
+
+
+@kind(0.3)
+def delete_all(rnd, t):
+    edit = model.Edit(t)
+    for uid in list(t.rows):
+        edit.delete(uid)
+    return Statement([rnd.choice([f"DELETE FROM {t.name}", f"TRUNCATE TABLE {t.name}"])], edit)
+
+
+@kind(6)
+def update(rnd, t):
+    edit = model.Edit(t)
+    condition = draw_predicate(rnd, t) if rnd.random() < 0.9 else Expr("true", lambda v: True)
+    sets = [(column, draw_assigned(rnd, t, column)) for column in some_columns(rnd, t)]
+    chosen = [(uid, row.values) for uid, row in t.rows.items() if condition.of(row.values) is True]
+    for uid, values in chosen:
+        edit.update(uid, values | {column.id: expr.of(values) for column, expr in sets})
+    assigned = ", ".join(f"{quoted(column.name)} = {expr.sql}" for column, expr in sets)
+    return finished(t, f"UPDATE {t.name} SET {assigned} WHERE {condition.sql}", edit, affected=len(chosen))
+
+
+@kind(1)
+def update_field(rnd, t):
+    """A field of a struct."""
+    columns = [column for column in t.columns if column.type == STRUCT]
+    if not columns:
+        return None
+    edit = model.Edit(t)
+    column, condition = rnd.choice(columns), draw_predicate(rnd, t)
+    value = rnd.choice([None, 1, 5])
+    for uid, row in list(t.rows.items()):
+        if condition.of(row.values) is True:
+            before = row.values.get(column.id) or {"x": None, "y": None}
+            edit.update(uid, row.values | {column.id: before | {"x": value}})
+    return finished(t, f"UPDATE {t.name} SET {quoted(column.name)}.x = {literal(value, 'INT')} WHERE {condition.sql}", edit)
+
+
+# ---- overwriting ----
+
+@kind(1)
+def overwrite(rnd, t):
+    edit = model.Edit(t)
+    for uid in list(t.rows):
+        edit.delete(uid)
+    rows = [draw_row(rnd, t) for _ in range(rnd.randint(1, 4))]
+    for row in rows:
+        edit.insert(row["uid"], row)
+    return finished(t, f"INSERT OVERWRITE {t.name} {values_of(rows, t.columns)}", edit)
+
+
+def overwrite_partitions(rnd, t):
+    """Rows of a few partitions, and the values of those partitions."""
+    rows = [draw_row(rnd, t) for _ in range(rnd.randint(1, 4))]
+    return rows, {row[t.partition.id] for row in rows}
+
+
+@kind(1)
+def overwrite_dynamic(rnd, t):
+    if t.partition is None:
+        return None
+    edit = model.Edit(t)
+    rows, partitions = overwrite_partitions(rnd, t)
+    for uid in [uid for uid, row in t.rows.items() if row.values.get(t.partition.id) in partitions]:
+        edit.delete(uid)
+    for row in rows:
+        edit.insert(row["uid"], row)
+    return finished(t, None, edit, run=["SET spark.sql.sources.partitionOverwriteMode = dynamic",
+                                        f"INSERT OVERWRITE {t.name} {values_of(rows, t.columns)}",
+                                        "SET spark.sql.sources.partitionOverwriteMode = static"])
+
+
+@kind(1)
+def overwrite_one_partition(rnd, t):
+    """INSERT OVERWRITE … PARTITION (p = …): the other columns are given."""
+    if t.partition is None:
+        return None
+    edit = model.Edit(t)
+    value = draw_value(rnd, t, t.partition)
+    rows = [draw_row(rnd, t) | {t.partition.id: value} for _ in range(rnd.randint(1, 3))]
+    for uid in [uid for uid, row in t.rows.items() if row.values.get(t.partition.id) == value]:
+        edit.delete(uid)
+    for row in rows:
+        edit.insert(row["uid"], row)
+    partition = model_column(t)
+    given = [column for column in t.columns if column.id != partition.id]
+    return finished(t, f"INSERT OVERWRITE {t.name} PARTITION ({quoted(partition.name)} = {literal(value, partition.type)}) "
+                    f"{values_of(rows, given)}", edit)
+
+
+@kind(1.5)
+def replace_where(rnd, t):
+    """New rows must satisfy the condition."""
+    edit = model.Edit(t)
+    condition = draw_partition_predicate(rnd, t) if t.partition is not None and rnd.random() < 0.4 else draw_predicate(rnd, t)
+    rows = [draw_row(rnd, t) for _ in range(rnd.randint(2, 6))]
+    rows = [row for row in rows if condition.of(row) is True]
+    if not rows:
+        return None
+    for uid in [uid for uid, row in t.rows.items() if condition.of(row.values) is True]:
+        edit.delete(uid)
+    for row in rows:
+        edit.insert(row["uid"], row)
+    return finished(t, f"INSERT INTO {t.name} REPLACE WHERE {condition.sql} {values_of(rows, t.columns)}", edit)
+
+
+# ---- MERGE ----
+
+AMBIGUOUS = ("DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",)
+
+
+def draw_source(rnd, t):
+    """Rows with k (may be the uid of a row there), nid (the uid of a new row), n (a number) and a value for every column of the table."""
+    uids = list(t.rows) or [0]
+    keys = [rnd.choice(uids) if rnd.random() < 0.7 else None for _ in range(rnd.randint(1, 5))]
+    if rnd.random() < 0.8:  # each row there at most once
+        keys = [key if key not in keys[:index] else None for index, key in enumerate(keys)]
+    return [{"k": key, "nid": t.fresh_uid(), "n": rnd.randint(0, 3)} | {column.id: draw_value(rnd, t, column) for column in t.columns
+                                                                       if column.id != "uid"} for key in keys]
+
+
+def source_sql(t, rows):
+    """A query of @rows; the table's columns are called v<id>."""
+    columns = [column for column in t.columns if column.id != "uid"]
+    tuples = ["(" + ", ".join([literal(row["k"], "BIGINT"), literal(row["nid"], "BIGINT"), literal(row["n"], "INT")]
+                              + [literal(row[column.id], column.type) for column in columns]) + ")" for row in rows]
+    return f"(SELECT * FROM VALUES {', '.join(tuples)} AS v(k, nid, n{''.join(f', v{column.id}' for column in columns)}))"
+
+
+def draw_clause_condition(rnd, t, sides):
+    """(SQL, function of target values and source row); none most of the time."""
+    if rnd.random() < 0.5:
+        return "", None
+    if "s" in sides and rnd.random() < 0.5:
+        n = rnd.randint(0, 3)
+        return f" AND s.n >= {n}", lambda values, source: source["n"] >= n
+    if "t" in sides:
+        condition = draw_predicate(rnd, t, "t.")
+        return f" AND {condition.sql}", lambda values, source: condition.of(values)
+    return "", None
+
+
+def draw_update_clause(rnd, t, with_source):
+    """(SQL after THEN, action)."""
+    sets = []
+    for column in some_columns(rnd, t):
+        if with_source and rnd.random() < 0.7:
+            sets.append((column, f"s.v{column.id}", lambda values, source, id_=column.id: source[id_]))
+        else:
+            expr = draw_assigned(rnd, t, column, "t.")
+            sets.append((column, expr.sql, lambda values, source, expr=expr: expr.of(values)))
+    text = ", ".join(f"{quoted(column.name)} = {sql}" for column, sql, _ in sets)
+    return f"UPDATE SET {text}", lambda values, source: values | {column.id: of(values, source) for column, _, of in sets}
+
+
+def draw_changing_clause(rnd, t, with_source):
+    if rnd.random() < 0.3:
+        return "DELETE", None
+    return draw_update_clause(rnd, t, with_source)
+
+
+def draw_insert_clause(rnd, t):
+    columns = [column for column in t.columns if column.id == "uid" or rnd.random() < 0.8]
+    names = ", ".join(quoted(column.name) for column in columns)
+    values = ", ".join("s.nid" if column.id == "uid" else f"s.v{column.id}" for column in columns)
+
+    def action(_, source):
+        return source["nid"], {column.id: source["nid"] if column.id == "uid" else source[column.id] for column in columns}
+    return f"INSERT ({names}) VALUES ({values})", action
+
+
+def draw_clauses(rnd, title, sides, draw, t):
+    """(SQL, clauses): one or two, the last without a condition or not."""
+    text, clauses = "", []
+    for last in (False, True) if rnd.random() < 0.4 else (True,):
+        condition_sql, condition = draw_clause_condition(rnd, t, sides)
+        if not last and condition is None:
+            continue
+        action_sql, action = draw()
+        text += f" WHEN {title}{condition_sql} THEN {action_sql}"
+        clauses.append((condition, action))
+    return text, clauses
+
+
+def draw_on(rnd, t):
+    """(SQL, function): what makes rows match."""
+    kind = rnd.random()
+    if kind < 0.65:
+        return "t.uid = s.k", lambda values, source: None if source["k"] is None else values["uid"] == source["k"]
+    if kind < 0.75 and t.partition is not None:
+        column = model_column(t)
+        return (f"t.uid = s.k AND t.{quoted(column.name)} <=> s.v{column.id}",
+                lambda values, source: values["uid"] == source["k"] and values.get(column.id) == source[column.id])
+    if kind < 0.95:
+        column = next(column for column in t.columns if column.id == 1)
+        return (f"t.{quoted(column.name)} = s.v1",
+                lambda values, source: None if values.get(1) is None or source[1] is None else values[1] == source[1])
+    return "false", lambda values, source: False
+
+
+@kind(7)
+def merge(rnd, t):
+    edit = model.Edit(t)
+    source, (on_sql, matches) = draw_source(rnd, t), draw_on(rnd, t)
+    parts = {
+        "matched": ("MATCHED", "st", lambda: draw_changing_clause(rnd, t, True)),
+        "not_matched": (rnd.choice(["NOT MATCHED", "NOT MATCHED BY TARGET"]), "s", lambda: draw_insert_clause(rnd, t)),
+        "by_source": ("NOT MATCHED BY SOURCE", "t", lambda: draw_changing_clause(rnd, t, False)),
+    }
+    chosen = [name for name, odds in (("matched", 0.8), ("not_matched", 0.7), ("by_source", 0.25)) if rnd.random() < odds] or ["matched"]
+    drawn = {name: draw_clauses(rnd, *parts[name], t) for name in chosen}
+    unambiguous = model.merge(edit, source, matches, *(drawn.get(name, ("", []))[1] for name in parts))
+    sql = f"MERGE INTO {t.name} t USING {source_sql(t, source)} s ON {on_sql}" + "".join(drawn[name][0] for name in chosen)
+    if not unambiguous:
+        return Statement([sql], errors=AMBIGUOUS)
+    affected = sum(change.type != "update_preimage" for change in edit.changes)
+    return finished(t, sql, edit, affected=affected)
+
+
+@kind(2)
+def merge_star(rnd, t):
+    """UPDATE SET *, INSERT *: the source has the table's columns."""
+    edit = model.Edit(t)
+    uids = rnd.sample(list(t.rows), min(len(t.rows), rnd.randint(0, 3)))
+    source = [draw_row(rnd, t) | {"uid": uid} for uid in uids] + [draw_row(rnd, t) for _ in range(rnd.randint(0, 2))]
+    if not source:
+        return None
+    updates, inserts = rnd.choice([(True, True), (True, False), (False, True)])
+    for row in source:
+        if row["uid"] in t.rows:
+            if updates:
+                edit.update(row["uid"], row)
+        elif inserts:
+            edit.insert(row["uid"], row)
+    names = ", ".join(quoted(column.name) for column in t.columns)
+    query = f"(SELECT * FROM {values_of(source, t.columns)} AS v({names}))"
+    clauses = " WHEN MATCHED THEN UPDATE SET *" * updates + " WHEN NOT MATCHED THEN INSERT *" * inserts
+    return finished(t, f"MERGE INTO {t.name} t USING {query} s ON t.uid = s.uid{clauses}", edit)
+
+
+# ---- ALTER ----
+
+def altered(t, sql, edit, n_commits=(1, 1)):
+    return Statement([f"ALTER TABLE {t.name} {sql}"], edit, n_commits=n_commits)
+
+
+def free_name(rnd, t):
+    names = ["n1", "N 2", "x.y", "ß"] if t.properties.mapped else ["n1", "N2", "_x"]
+    taken = {column.name.lower() for column in t.columns}
+    names = [name for name in names if name.lower() not in taken]
+    return rnd.choice(names) if names else None
+
+
+def changeable_columns(t):
+    """Those that may be renamed and dropped."""
+    return [column for column in t.columns if column.id not in ("uid", 1) and not (t.partition and column.id == t.partition.id)]
+
+
+@kind(1)
+def add_column(rnd, t):
+    name = free_name(rnd, t)
+    if name is None:
+        return None
+    edit = model.Edit(t)
+    column = t.fresh_column(name, rnd.choice(list(VALUES)))
+    position, place = rnd.choice([(len(t.columns), ""), (0, " FIRST"), (1, f" AFTER {quoted(t.columns[0].name)}")])
+    edit.columns = t.columns[:position] + (column,) + t.columns[position:]
+    return altered(t, f"ADD COLUMN {quoted(name)} {column.type}{place}", edit)
+
+
+@kind(1)
+def rename_column(rnd, t):
+    name = free_name(rnd, t)
+    columns = [column for column in t.columns if column.id != "uid" and not (column.id == 1 and t.constraints)]
+    if not t.properties.mapped or name is None or not columns:
+        return None
+    edit = model.Edit(t)
+    column = rnd.choice(columns)
+    edit.columns = tuple(dataclasses.replace(one, name=name) if one is column else one for one in t.columns)
+    return altered(t, f"RENAME COLUMN {quoted(column.name)} TO {quoted(name)}", edit)
+
+
+@kind(0.7)
+def drop_column(rnd, t):
+    columns = changeable_columns(t)
+    if not t.properties.mapped or len(columns) < 2:
+        return None
+    edit = model.Edit(t)
+    column = rnd.choice(columns)
+    edit.columns = tuple(one for one in t.columns if one is not column)
+    return altered(t, f"DROP COLUMN {quoted(column.name)}", edit)
+
+
+@kind(0.5)
+def move_column(rnd, t):
+    edit = model.Edit(t)
+    column = rnd.choice(t.columns)
+    edit.columns = (column,) + tuple(one for one in t.columns if one is not column)
+    return altered(t, f"ALTER COLUMN {quoted(column.name)} FIRST", edit)
+
+
+@kind(1)
+def switch_vectors(rnd, t):
+    edit = model.Edit(t)
+    edit.properties = dataclasses.replace(t.properties, vectors=not t.properties.vectors)
+    return altered(t, f"SET TBLPROPERTIES ('delta.enableDeletionVectors' = '{str(edit.properties.vectors).lower()}')", edit)
+
+
+@kind(1)
+def switch_legacy_feed(rnd, t):
+    edit = model.Edit(t)
+    edit.properties = dataclasses.replace(t.properties, legacy=not t.properties.legacy)
+    if t.properties.legacy and rnd.random() < 0.5:
+        return altered(t, "UNSET TBLPROPERTIES ('delta.enableChangeDataFeed')", edit)
+    return altered(t, f"SET TBLPROPERTIES ('delta.enableChangeDataFeed' = '{str(edit.properties.legacy).lower()}')", edit)
+
+
+@kind(0.7)
+def switch_row_tracking(rnd, t):
+    edit = model.Edit(t)
+    if t.properties.tracked:
+        edit.properties = dataclasses.replace(t.properties, tracked=False)
+        return altered(t, "SET TBLPROPERTIES ('delta.enableRowTracking' = 'false')", edit)
+    edit.track_rows()
+    return altered(t, "SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')", edit, n_commits=(1, 3))
+
+
+@kind(0.5)
+def map_columns(rnd, t):
+    if t.properties.mapped:
+        return None
+    edit = model.Edit(t)
+    edit.properties = dataclasses.replace(t.properties, mapped=True)
+    return altered(t, "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", edit)
+
+
+@kind(0.7)
+def add_constraint(rnd, t):
+    name = f"c{len(t.constraints)}"
+    if len(t.constraints) > 1:
+        return None
+    edit = model.Edit(t)
+    value = rnd.choice([value for value in VALUES["INT"] if value is not None])
+    column = next(column for column in t.columns if column.id == 1)
+    edit.constraints = t.constraints | {name: lambda values: values.get(1) is None or values[1] != value}
+    sql = f"ADD CONSTRAINT {name} CHECK ({quoted(column.name)} <> {value} OR {quoted(column.name)} IS NULL)"
+    if any(edit.constraints[name](row.values) is not True for row in t.rows.values()):
+        return Statement([f"ALTER TABLE {t.name} {sql}"], errors=("DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",))
+    return altered(t, sql, edit)
+
+
+@kind(0.5)
+def drop_constraint(rnd, t):
+    if not t.constraints:
+        return None
+    edit = model.Edit(t)
+    name = rnd.choice(list(t.constraints))
+    edit.constraints = {other: check for other, check in t.constraints.items() if other != name}
+    return altered(t, f"DROP CONSTRAINT {name}", edit)
+
+
+# ---- maintenance ----
+
+@kind(2)
+def optimize(rnd, t):
+    where = ""
+    if t.partition is not None and rnd.random() < 0.3:
+        where = f" WHERE {draw_partition_predicate(rnd, t).sql}"
+    return Statement([f"OPTIMIZE {t.name}{where}"], model.Edit(t))
+
+
+@kind(0.7)
+def purge(rnd, t):
+    return Statement([f"REORG TABLE {t.name} APPLY (PURGE)"], model.Edit(t))
+
+
+@kind(1.5)
+def restore(rnd, t):
+    """Only to versions with the same row tracking and mapping: what a RESTORE makes of those is not said."""
+    now = t.properties
+    numbers = [number for number, version in enumerate(t.versions[:-1])
+               if t.is_certain(number) and (version.properties.tracked, version.properties.mapped, version.properties.epoch)
+               == (now.tracked, now.mapped, now.epoch)]
+    if not numbers:
+        return None
+    number = rnd.choice(numbers)
+    edit = model.Edit(t)
+    edit.restore(t.versions[number])
+    return Statement([f"RESTORE TABLE {t.name} TO VERSION AS OF {number}"], edit, n_commits=(0, 1))
+
+
+# ---- processes ----
+
+@kind(0.7)
+def reopen(rnd, t):
+    return Statement([lambda runner: runner.reopen()])
+
+
+@kind(0.3)
+def kill(rnd, t):
+    return Statement([lambda runner: runner.kill()])

@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+"""Random programs of statements over one table against a model of it. See README.md.
+
+usage: test_programs.py [--programs N] [--seed S] [--jobs N] [--statements MIN-MAX]
+       test_programs.py --program NAME [--keep 0,3,…] [--statements MIN-MAX]
+"""
+import argparse
+import collections
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent / "model")]
+import expressions  # noqa: E402
+import programs_model as model  # noqa: E402
+import statements  # noqa: E402
+
+RUN_STATEMENTS = pathlib.Path(os.environ.get("SLUICE_BUILD", ROOT / "build")) / "tests/programs/run-statements"
+# What reads of versions may say when clean-up has taken something that they need.
+GONE = ("DELTA_CHANGE_DATA_FILE_NOT_FOUND", "DELTA_FILE_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST", "DELTA_VERSION_NOT_FOUND",
+        "DELTA_TRUNCATED_TRANSACTION_LOG", "DELTA_FILE_NOT_FOUND_DETAILED", "DELTA_LOG_FILE_NOT_FOUND")
+SCHEMA = ("DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA", "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE",
+          "DELTA_CHANGELOG_SCHEMA_CHANGE_IN_RANGE")
+
+
+# Kinds of statements that are left out.
+WITHOUT = statements.REFUSED | frozenset(os.environ.get("PROGRAMS_WITHOUT", "").split(","))
+
+
+class Failure(Exception):
+    """@what: one of a few words, the same for the same fault; the rest is detail."""
+
+    def __init__(self, what, detail=""):
+        super().__init__(f"{what}\n{detail}")
+        self.what = what
+
+
+class Problem(Exception):
+    def __init__(self, condition, message):
+        super().__init__(message)
+        self.condition = condition
+
+
+class Engine:
+    """One process with the engine open; any number of programs run in it."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.process = None
+        self.environment = dict(os.environ)
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen([RUN_STATEMENTS, self.directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=self.environment)
+        self.answer(None)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def kill(self):
+        self.stop()
+        self.start()
+
+    def reopen(self):
+        self.answer(None)
+
+    def answer(self, request):
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self.process.wait()
+            code = self.process.returncode
+            self.start()
+            raise Failure("the engine's process died", f"exit code {code}: {request}")
+        answer = json.loads(line)
+        if "condition" in answer:
+            raise Problem(answer["condition"], answer["message"])
+        return answer["rows"]
+
+
+# ---- one program ----
+
+def options_of(rnd):
+    """What the table is like."""
+    mapping = rnd.choice(["none", "none", "name", "id"])
+    properties = model.Properties(legacy=rnd.random() < 0.5, tracked=rnd.random() < 0.6, mapped=mapping != "none", vectors=rnd.random() < 0.5)
+    names = ["a b", "ü,;{}", "C", "d"] if properties.mapped else ["b", "C", "d_1", "_e"]
+    columns = [model.Column("uid", "uid", "BIGINT"), model.Column(1, "a", "INT")]
+    for name in names[:rnd.randint(1, 4)]:
+        columns.append(model.Column(len(columns), name, rnd.choice(list(expressions.VALUES))))
+    partition = None
+    if rnd.random() < 0.5:
+        partition = model.Column(len(columns), "p", rnd.choice(list(expressions.PARTITION_VALUES)))
+        columns.insert(rnd.randint(0, len(columns)), partition)
+    elif rnd.random() < 0.3:
+        rnd.shuffle(columns)
+    settings = {
+        "delta.enableChangeDataFeed": properties.legacy, "delta.enableRowTracking": properties.tracked,
+        "delta.enableDeletionVectors": properties.vectors, "delta.columnMapping.mode": mapping,
+        "delta.checkpointInterval": rnd.choice([2, 3, 5, 10]),
+    }
+    if rnd.random() < 0.2:
+        settings["delta.enableInCommitTimestamps"] = True
+    if rnd.random() < 0.2:
+        settings["delta.checkpointPolicy"] = "v2"
+    if rnd.random() < 0.2:
+        settings["delta.dataSkippingNumIndexedCols"] = rnd.choice([0, 1])
+    return columns, properties, partition, settings
+
+
+class Program:
+    """A table and the statements drawn for it; statement i depends on its own seed and on the table as it is then."""
+
+    def __init__(self, seed, n_statements=None):
+        self.seed = seed
+        rnd = random.Random(seed)
+        self.columns, self.properties, self.partition, self.settings = options_of(rnd)
+        names, weights = zip(*((name, weight) for name, (weight, _) in statements.KINDS.items()))
+        chosen = rnd.choices(names, weights, k=rnd.randint(*(n_statements or (5, 30))))
+        self.statements = [(name, f"{seed}/{index}") for index, name in enumerate(chosen)]
+
+    def create(self, name):
+        columns = ", ".join(f"{expressions.quoted(column.name)} {column.type}" for column in self.columns)
+        partitioned = "" if self.partition is None else f" PARTITIONED BY ({expressions.quoted(self.partition.name)})"
+        settings = ", ".join(f"'{key}' = '{str(value).lower()}'" for key, value in self.settings.items())
+        return f"CREATE TABLE {name} ({columns}){partitioned} TBLPROPERTIES ({settings})"
+
+
+class Run:
+    """One program on one table."""
+
+    def __init__(self, engine, program, name):
+        self.engine, self.program, self.name = engine, program, name
+        self.path = engine.directory / name
+        self.log = []  # what ran, as text
+        self.counts = collections.Counter()
+        self.rnd = random.Random(f"checks of {program.seed}")
+        self.table = None
+        self.row_ids = collections.defaultdict(dict)  # epoch → uid → row id
+        self.times = {}  # version → _commit_timestamp
+
+    # what statements may do beside SQL
+    def reopen(self):
+        self.engine.reopen()
+
+    def kill(self):
+        self.engine.kill()
+
+    def sql(self, text):
+        self.log.append(text + ";")
+        return self.engine.answer(text)
+
+    def version_in_log(self):
+        return max(int(name[:20]) for name in os.listdir(self.path / "_delta_log") if name.endswith(".json") and len(name) == 25)
+
+    def run(self, keep=None):
+        self.sql(self.program.create(self.name))
+        self.table = model.Table(self.program.columns, self.program.properties, self.program.partition)
+        self.table.name = self.name
+        for index, (kind, seed) in enumerate(self.program.statements):
+            if keep is None or index in keep:
+                self.step(kind, random.Random(seed))
+        self.check_history()
+        self.check_other_readers()
+
+    def step(self, kind, rnd):
+        table = self.table
+        statement = None if kind in WITHOUT else statements.KINDS[kind][1](rnd, table)
+        if statement is None:
+            return
+        self.counts[kind] += 1
+        try:
+            rows = []
+            for part in statement.run:
+                if isinstance(part, str):
+                    rows = self.sql(part)
+                else:
+                    self.log.append(f"-- {kind}")
+                    part(self)
+        except Problem as problem:
+            if problem.condition not in statement.errors:
+                raise Failure(f"{kind}: unexpected {problem.condition}", str(problem)) from None
+            self.counts["refused as it must be"] += 1
+        else:
+            if statement.errors:
+                raise Failure(f"{kind}: succeeds where it must fail", f"one of {statement.errors} was due")
+        self.commit(kind, statement, rows)
+        statement.after(table)
+        self.check_contents(table.version, f"after {kind}")
+        if self.rnd.random() < 0.3:
+            self.check_feed(table.version, table.version, f"after {kind}")
+
+    def commit(self, kind, statement, rows):
+        table, edit = self.table, statement.edit
+        n_commits = self.version_in_log() - table.version
+        changes = edit is not None and not statement.errors and (edit.changes or edit.columns != table.columns)
+        allowed = statement.n_commits or ((1, 1) if changes else (0, 1))
+        if edit is None or statement.errors:
+            allowed = (0, 0)
+        if not allowed[0] <= n_commits <= allowed[1]:
+            raise Failure(f"{kind}: {n_commits} commits", f"{allowed[0]} to {allowed[1]} were due")
+        if edit is not None:
+            table.commit(edit, n_commits)
+        if statement.affected is not None and not statement.errors and rows[0]["num_affected_rows"] != statement.affected:
+            raise Failure(f"{kind}: num_affected_rows", f"{rows[0]}, {statement.affected} were due")
+
+    # ---- checks ----
+
+    def read(self, sql, certain, gone=GONE):
+        """Rows; None where the engine says that what it needs is gone, which @certain forbids."""
+        try:
+            return self.engine.answer(sql)
+        except Problem as problem:
+            if certain or problem.condition not in gone:
+                raise Failure(f"a read fails: {problem.condition}", f"{sql}\n{problem}") from None
+            self.counts[f"reads that answered {problem.condition}"] += 1
+            return None
+
+    def check_contents(self, version, when):
+        table = self.table
+        found = table.versions[version]
+        hidden = ", _metadata.row_id AS `+id`, _metadata.row_commit_version AS `+at`" if found.properties.tracked else ""
+        as_of = "" if version == table.version else f" VERSION AS OF {version}"
+        rows = self.read(f"SELECT *{hidden} FROM {self.name}{as_of}", table.is_certain(version))
+        if rows is None:
+            return
+        self.counts["contents compared"] += 1
+        got = {row["uid"]: {name: value for name, value in row.items() if not name.startswith("+")} for row in rows}
+        wanted = table.contents(version)
+        if got != wanted or len(rows) != len(wanted):
+            raise Failure("other contents", f"version {version} {when}\n{difference(got.items(), wanted.items())}\n{len(rows)} rows")
+        if hidden:
+            self.check_row_ids(version, rows, when)
+
+    def check_row_ids(self, version, rows, when):
+        found = self.table.versions[version]
+        ids = self.row_ids[found.properties.epoch]
+        for row in rows:
+            uid, id_, at, known = row["uid"], row["+id"], row["+at"], found.rows[row["uid"]].changed_at
+            if id_ is None or ids.setdefault(uid, id_) != id_:
+                raise Failure("other row id", f"uid {uid} at version {version} {when}: {id_}, it was {ids[uid]}")
+            if known is None:
+                self.learn(uid, at, found.properties.epoch)
+            elif known != at:
+                raise Failure("other row commit version", f"uid {uid} at version {version} {when}: {at}, not {known}")
+        if len(set(ids.values())) != len(ids):
+            raise Failure("a row id of two rows", f"version {version} {when}: {ids}")
+
+    def learn(self, uid, at, epoch):
+        """The version that gave a row of before row tracking its id."""
+        for version in self.table.versions:
+            row = version.rows.get(uid)
+            if row is not None and row.changed_at is None and version.properties.epoch == epoch:
+                version.rows[uid] = model.Row(row.values, at)
+
+    def check_feed(self, start, end, when):
+        table = self.table
+        sql = f"SELECT * FROM table_changes('{self.name}', {start}, {end})"
+        mode = table.feed_mode(start, end)
+        if mode is None:
+            if self.read(sql, False, ("DELTA_MISSING_CHANGE_DATA",) + (() if table.feed_is_certain(start) else GONE)) is not None:
+                raise Failure("a feed that is not there", f"{sql} {when}")
+            return
+        certain, additive = table.feed_is_certain(start), table.feed_schema_is_additive(start, end)
+        rows = self.read(sql, certain and additive, (() if certain else GONE) + (() if additive else SCHEMA))
+        if rows is None:
+            return
+        self.counts[f"{mode} feeds compared"] += 1
+        got = []
+        for row in rows:
+            version = row.pop("_commit_version")
+            type_ = row.pop("_change_type")
+            self.check_time(version, row.pop("_commit_timestamp"))
+            got.append((version, type_, row["uid"], row))
+        legacy = mode == "legacy"
+        got = table.normalized_feed(got, legacy)
+        wanted = table.normalized_feed(table.feed(start, end), legacy)
+        if got != wanted:
+            raise Failure(f"another {mode} feed", f"{sql} {when}\n{difference(got, wanted)}")
+
+    def check_time(self, version, time_):
+        if self.times.setdefault(version, time_) != time_:
+            raise Failure("another commit timestamp", f"version {version}: {time_}, it was {self.times[version]}")
+
+    def check_history(self):
+        table = self.table
+        for version in range(table.first, table.version):
+            self.check_contents(version, "at the end")
+        for _ in range(8):
+            start = self.rnd.randint(table.first, table.version)
+            self.check_feed(start, self.rnd.randint(start, min(table.version, start + self.rnd.choice([0, 2, 5, 30]))), "at the end")
+
+    def check_other_readers(self):
+        for name, read in other_readers().items():
+            if exception_of(name, self) is None:
+                self.check_other_reader(name, read)
+
+    def check_other_reader(self, name, read):
+        try:
+            rows = read(self.path)
+        except Exception as error:
+            raise Failure(f"{name} fails", str(error)) from None
+        got = {row["uid"]: row for row in rows}
+        wanted = self.table.contents(self.table.version)
+        self.counts[f"read by {name}"] += 1
+        if got != wanted or len(rows) != len(wanted):
+            raise Failure(f"{name} reads other rows", f"{difference(got.items(), wanted.items())}\n{len(rows)} rows")
+
+
+def difference(got, wanted):
+    got, wanted = list(got), list(wanted)
+    lines = [f"  got     {one}" for one in got if one not in wanted] + [f"  wanted  {one}" for one in wanted if one not in got]
+    return "\n".join(lines[:40]) or f"  the same, but not as often: got {len(got)}, wanted {len(wanted)}"
+
+
+# ---- delta-rs and DuckDB ----
+
+READERS = None
+
+
+def other_readers():
+    """name → function of a path: rows as dicts. Empty without the Python packages."""
+    global READERS
+    if READERS is None:
+        try:
+            import duckdb
+            import deltalake
+            import duckdb_extension_delta
+            import pyarrow
+        except ImportError:
+            READERS = {}
+            return READERS
+        connection = duckdb.connect()
+        extension = next(pathlib.Path(duckdb_extension_delta.__file__).parent.rglob("*.duckdb_extension"))
+        connection.execute(f"LOAD '{extension}'")
+
+        def read_delta_rs(path):
+            table = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(str(path)))
+            return plain(pyarrow.table(table.execute("SELECT * FROM t").read_all()))
+
+        def read_duckdb(path):
+            return plain(connection.sql(f"SELECT * FROM delta_scan('{path}')").to_arrow_table())
+        READERS = {"delta-rs": read_delta_rs, "duckdb": read_duckdb}
+    return READERS
+
+
+def plain(arrow):
+    return [{name: str(value) if hasattr(value, "isoformat") else value for name, value in row.items()} for row in arrow.to_pylist()]
+
+
+def exception_of(reader, run):
+    """Why @reader does not read this table, or None."""
+    table = run.table
+    if reader == "duckdb" and table.partition is not None and any(version.properties.mapped for version in table.versions) \
+            and table.columns[0].id != table.partition.id:
+        return "mapped, and the partition column is not the first: NULL, or another column's values"
+    return None
+
+
+# ---- many programs ----
+
+def run_program(engine, program, name, keep=None):
+    """(failure or None, the run)."""
+    run = Run(engine, program, name)
+    try:
+        run.run(keep)
+        return None, run
+    except Failure as failure:
+        return failure, run
+    except Problem as problem:
+        return Failure(f"unexpected {problem.condition}", str(problem)), run
+    finally:
+        try:
+            engine.answer("RESET")
+            engine.answer(f"DROP TABLE IF EXISTS {name}")
+        except (Problem, Failure):
+            pass
+        shutil.rmtree(run.path, ignore_errors=True)
+
+
+def shrink(engine, program, failure, seconds=60):
+    """The fewest statements found that fail in the same way: (their indexes, failure, run)."""
+    best = list(range(len(program.statements)))
+    found = None
+    deadline = time.monotonic() + seconds
+    size = max(1, len(best) // 2)
+    while time.monotonic() < deadline:
+        for first in range(0, len(best), size):
+            candidate = best[:first] + best[first + size:]
+            now, run = run_program(engine, program, f"s{random.getrandbits(48)}", set(candidate))
+            if now is not None and now.what == failure.what:
+                best, found = candidate, (now, run)
+                break
+        else:
+            if size == 1:
+                break
+            size //= 2
+            continue
+        size = min(size, max(1, len(best) // 2))
+    return best, found
+
+
+def report(engine, program, failure, run):
+    kept, found = shrink(engine, program, failure)
+    shown_failure, shown_run = found or (failure, run)
+    lines = [f"FAIL program {program.seed}: {shown_failure}", f"  again: --program {program.seed} --keep {','.join(map(str, kept))}"]
+    return "\n".join(lines + [f"    {line}" for line in shown_run.log])
+
+
+def work(seeds, n_statements, shrinks):
+    """(seed, report or None, counts) of each program."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="sluice-programs-") as directory:
+        engine = Engine(directory)
+        for number, seed in enumerate(seeds):
+            program = Program(seed, n_statements)
+            try:
+                failure, run = run_program(engine, program, f"t{number}")
+                text = None
+                if failure is not None:
+                    text = report(engine, program, failure, run) if shrinks else f"FAIL program {seed}: {failure}"
+                found.append((seed, failure and failure.what, text, run.counts))
+            except Exception:
+                found.append((seed, "the test itself", f"FAIL program {seed}: {traceback.format_exc()}", collections.Counter()))
+        engine.stop()
+    return found
+
+
+def use_readers():
+    """Goes on in the Python that has delta-rs and DuckDB, where there is one."""
+    python = ROOT / ".deps/venv/bin/python"
+    if not other_readers() and python.exists() and "PROGRAMS_PYTHON" not in os.environ:
+        os.execve(python, [str(python), *sys.argv], os.environ | {"PROGRAMS_PYTHON": str(python)})
+    if not other_readers():
+        print("delta-rs and DuckDB (tools/python-packages) are not there: they read nothing")
+        if os.environ.get("SLUICE_REQUIRE_INTEROP") == "1":
+            sys.exit(1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--statements", default="5-30")
+    parser.add_argument("--program", help="the name of one program, as a failure tells it")
+    parser.add_argument("--keep", help="with --program: the indexes of the statements that run")
+    options = parser.parse_args()
+    use_readers()
+    n_statements = tuple(map(int, options.statements.split("-")))
+    if options.program is not None:
+        return run_one(options, n_statements)
+    print(f"seed {options.seed}", flush=True)
+    started = time.monotonic()
+    seeds = [f"{options.seed}.{number}" for number in range(options.programs)]
+    size = max(1, min(20, len(seeds) // options.jobs))
+    chunks = [seeds[first:first + size] for first in range(0, len(seeds), size)]
+    counts, failures = collections.Counter(), collections.Counter()
+    with multiprocessing.Pool(options.jobs) as pool:
+        for found in pool.imap_unordered(work_chunk, [(chunk, n_statements) for chunk in chunks]):
+            for _, what, text, run_counts in found:
+                counts += run_counts
+                if what is not None:
+                    failures[what] += 1
+                    print(text, flush=True)
+    for name, count in sorted(counts.items()):
+        print(f"{count:8} {name}")
+    for what, count in failures.most_common():
+        print(f"{count:8} FAILED: {what}")
+    print(f"{len(seeds)} programs, {sum(failures.values())} failures, {time.monotonic() - started:.1f} s")
+    return 1 if failures else 0
+
+
+def work_chunk(arguments):
+    seeds, n_statements = arguments
+    return work(seeds, n_statements, True)
+
+
+def run_one(options, n_statements):
+    keep = None if options.keep is None else {int(index) for index in options.keep.split(",") if index}
+    with tempfile.TemporaryDirectory(prefix="sluice-programs-") as directory:
+        engine = Engine(directory)
+        failure, run = run_program(engine, Program(options.program, n_statements), "t", keep)
+        engine.stop()
+    print("\n".join(run.log))
+    print("no failure" if failure is None else failure)
+    return 0 if failure is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
