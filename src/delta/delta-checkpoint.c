@@ -1,4 +1,4 @@
-/* Writing classic checkpoints, and forgetting what the log need not hold any more.
+/* Writing classic checkpoints.
  *
  * A checkpoint is made of the snapshot, never of the log: every action becomes one row of a lent table, as the JSON that a
  * commit would hold, and DuckDB turns that into the columns of the protocol's checkpoint schema. Order of steps: Parquet to a
@@ -20,7 +20,6 @@
 
 #define DAY_US                    G_GINT64_CONSTANT (86400000000)
 #define DEFAULT_INTERVAL          10
-#define DEFAULT_LOG_RETENTION_US  (30 * DAY_US)
 #define DEFAULT_FILE_RETENTION_US (7 * DAY_US)
 
 #define VECTOR_TYPE                                                                                                    \
@@ -262,89 +261,6 @@ delta_checkpoint_write (DeltaSnapshot *snapshot, const BaseClock *clock, BaseCan
                      error);
 }
 
-/* Cleaning ------------------------------------------------------------------------------------------------------------ */
-
-/* The newest whole checkpoint not above the newest commit that is as old as @cutoff_ms; DELTA_VERSION_NONE = none. */
-static DeltaVersion
-keep_from (const DeltaLogListing *listing, gint64 cutoff_ms)
-{
-  DeltaVersion newest_old = DELTA_VERSION_NONE;
-  DeltaVersion keep = DELTA_VERSION_NONE;
-
-  for (guint i = 0; i < listing->commits->len; i++) {
-    const DeltaLogCommit *commit = &g_array_index (listing->commits, DeltaLogCommit, i);
-    if (commit->modified_ms > cutoff_ms)
-      break;
-    newest_old = commit->version;
-  }
-  for (guint i = 0; i < listing->checkpoints->len; i++) {
-    const DeltaLogCheckpoint *checkpoint = &g_array_index (listing->checkpoints, DeltaLogCheckpoint, i);
-    if (checkpoint->version <= newest_old)
-      keep = checkpoint->version;
-  }
-  return keep;
-}
-
-/* Whether a file of the log belongs to a version below @keep only. */
-static gboolean
-is_expired (const char *key, DeltaVersion keep)
-{
-  const char *name = key + strlen (DELTA_LOG_DIRECTORY);
-  g_autofree char *limit = g_strdup_printf ("%020" G_GINT64_FORMAT, keep);
-
-  for (guint i = 0; i < 20; i++)
-    if (!g_ascii_isdigit (name[i]))
-      return FALSE;
-  if (name[20] != '.' || strncmp (name, limit, 20) >= 0)
-    return FALSE;
-  /* `x.y.compacted.json` reaches up to y. */
-  if (g_str_has_suffix (name, ".compacted.json"))
-    return strlen (name) > 41 && strncmp (name + 21, limit, 20) < 0;
-  return TRUE;
-}
-
-gboolean
-delta_log_cleanup (DeltaSnapshot *snapshot, const BaseClock *clock, BaseCancel *cancel, guint *n_deleted,
-                   GError **error)
-{
-  DeltaMetadata *metadata = delta_snapshot_metadata (snapshot);
-  Store *store = delta_table_store (delta_snapshot_table (snapshot));
-  gint64 retention_us = delta_metadata_interval_us (metadata, "delta.logRetentionDuration", DEFAULT_LOG_RETENTION_US);
-  gint64 cutoff_us = base_clock_now_us (clock) - retention_us;
-  g_auto (DeltaLogListing) listing = { 0 };
-  g_autoptr (GPtrArray) entries = NULL;
-  DeltaVersion keep;
-  guint n = 0;
-
-  if (n_deleted != NULL)
-    *n_deleted = 0;
-  if (!delta_metadata_bool (metadata, "delta.enableExpiredLogCleanup", TRUE))
-    return TRUE;
-  cutoff_us -= ((cutoff_us % DAY_US) + DAY_US) % DAY_US; /* midnight */
-  if (!delta_log_list (store, 0, FALSE, &listing, error))
-    return FALSE;
-  keep = keep_from (&listing, cutoff_us / 1000);
-  if (keep <= 0)
-    return TRUE;
-  if (delta_protocol_has (delta_snapshot_protocol (snapshot), "checkpointProtection") &&
-      keep < delta_metadata_int (metadata, "delta.requireCheckpointProtectionBeforeVersion", 0))
-    return TRUE;
-  if (!store_list (store, DELTA_LOG_DIRECTORY, NULL, STORE_LIST_DIRECTORY | STORE_LIST_NAMES_ONLY, 0, &entries, error))
-    return FALSE;
-  /* Oldest first: whatever stops this leaves a log without a gap. */
-  for (guint i = 0; i < entries->len; i++) {
-    const StoreEntry *entry = entries->pdata[i];
-    if (!is_expired (entry->key, keep))
-      continue;
-    if (!base_cancel_check (cancel, error) || !store_delete (store, entry->key, error))
-      return FALSE;
-    n++;
-  }
-  if (n_deleted != NULL)
-    *n_deleted = n;
-  return TRUE;
-}
-
 void
 delta_checkpoint_maintain (DeltaTable *table, const BaseClock *clock, BaseCancel *cancel)
 {
@@ -353,5 +269,7 @@ delta_checkpoint_maintain (DeltaTable *table, const BaseClock *clock, BaseCancel
   if (snapshot == NULL || !delta_checkpoint_is_due (snapshot) ||
       !delta_checkpoint_write (snapshot, clock, cancel, NULL))
     return;
-  (void) delta_log_cleanup (snapshot, clock, cancel, NULL, NULL); /* the next checkpoint tries again */
+  /* With the same cutoff, which moves once a day, the same would be kept. What fails is tried again by the next process. */
+  if (delta_table_claim_cleanup (table, delta_log_cutoff_us (snapshot, clock)))
+    (void) delta_log_cleanup (snapshot, clock, cancel, NULL, NULL);
 }

@@ -29,6 +29,9 @@ gboolean delta_checkpoint_write (DeltaSnapshot *snapshot, const BaseClock *clock
 gboolean delta_log_cleanup (DeltaSnapshot *snapshot, const BaseClock *clock, BaseCancel *cancel, guint *n_deleted,
                             GError **error);
 
+/* Midnight (UTC) of the day on which delta.logRetentionDuration ago falls: microseconds since 1970. */
+gint64 delta_log_cutoff_us (DeltaSnapshot *snapshot, const BaseClock *clock);
+
 /* After a commit: a checkpoint when one is due, then the cleanup. What fails is dropped: the next commit tries again. */
 void delta_checkpoint_maintain (DeltaTable *table, const BaseClock *clock, BaseCancel *cancel);
 

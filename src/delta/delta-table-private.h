@@ -15,6 +15,12 @@ void delta_table_release (DeltaTable *table);
 /* A session for reading metadata. Errors: UNSUPPORTED_FEATURE without an engine. Returns: (transfer full). */
 DuckSession *delta_table_session (DeltaTable *table, GError **error);
 
+/* Whether no clean-up of the log with this cutoff was claimed through @table yet. */
+gboolean delta_table_claim_cleanup (DeltaTable *table, gint64 cutoff_us);
+/* The timestamp of the log's first commit; that of later ones would need the ones before. */
+gboolean delta_table_first_timestamp (DeltaTable *table, DeltaVersion first, DeltaMetadata *metadata,
+                                      gint64 *timestamp_ms, GError **error);
+
 /* Vectors kept for a while; both take care of locking. @id: as delta_vector_descriptor_id(). */
 DeltaVector *delta_table_cached_vector (DeltaTable *table, const char *id); /* (transfer full) (nullable) */
 void delta_table_cache_vector (DeltaTable *table, const char *id, DeltaVector *vector);

@@ -29,6 +29,7 @@ struct DeltaTable {
   DuckEngine *engine;
   GMutex lock;
   DeltaSnapshot *cached;
+  gint64 cleanup_us;   /* cutoff of the newest clean-up; G_MININT64 = none */
   GHashTable *vectors; /* id → DeltaVector */
   GHashTable *footers; /* path → Footer */
 };
@@ -57,6 +58,7 @@ delta_table_new (Store *store, DuckEngine *engine)
   table->store = store_ref (store);
   table->engine = engine != NULL ? duck_engine_ref (engine) : NULL;
   g_mutex_init (&table->lock);
+  table->cleanup_us = G_MININT64;
   table->vectors = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) delta_vector_unref);
   table->footers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, footer_free);
   return table;
@@ -182,6 +184,18 @@ cache_snapshot (DeltaTable *table, DeltaSnapshot *snapshot, gboolean replace_his
   g_mutex_unlock (&table->lock);
 }
 
+gboolean
+delta_table_claim_cleanup (DeltaTable *table, gint64 cutoff_us)
+{
+  gboolean claimed;
+
+  g_mutex_lock (&table->lock);
+  claimed = table->cleanup_us != cutoff_us;
+  table->cleanup_us = cutoff_us;
+  g_mutex_unlock (&table->lock);
+  return claimed;
+}
+
 DeltaVector *
 delta_table_cached_vector (DeltaTable *table, const char *id)
 {
@@ -260,6 +274,27 @@ read_in_commit_timestamp (DeltaTable *table, DeltaVersion version, gint64 *times
   text = g_bytes_get_data (bytes, &size);
   return delta_log_parse (text != NULL ? text : "", size, key, 1u << DELTA_ACTION_COMMIT_INFO, keep_commit_info,
                           timestamp_ms, error);
+}
+
+gboolean
+delta_table_first_timestamp (DeltaTable *table, DeltaVersion first, DeltaMetadata *metadata, gint64 *timestamp_ms,
+                             GError **error)
+{
+  g_autofree char *key = delta_log_commit_key (first);
+  StoreEntry *entry = NULL;
+
+  *timestamp_ms = -1;
+  if (delta_metadata_uses_in_commit_timestamp (metadata, first) &&
+      !read_in_commit_timestamp (table, first, timestamp_ms, error))
+    return FALSE;
+  if (*timestamp_ms >= 0)
+    return TRUE;
+  if (!store_stat (table->store, key, &entry, error))
+    return FALSE;
+  *timestamp_ms = entry != NULL ? entry->modified_us / 1000 : G_MAXINT64; /* gone meanwhile: somebody else cleans */
+  if (entry != NULL)
+    store_entry_free (entry);
+  return TRUE;
 }
 
 /* The timestamps of a listing's commits, worked out as they are asked for: in-commit timestamps cost a read each. */
@@ -643,11 +678,22 @@ open_listed (DeltaTable *table, const DeltaLogListing *listing, DeltaVersion tar
   g_assert_not_reached ();
 }
 
+/* The first version that a state can be made of: 0, or that of a checkpoint. */
+static DeltaVersion
+earliest_readable (const DeltaLogListing *listing)
+{
+  if (listing->commits->len > 0 && commit_at (listing, 0)->version == 0)
+    return 0;
+  return listing->checkpoints->len > 0 ? g_array_index (listing->checkpoints, DeltaLogCheckpoint, 0).version
+                                       : latest_of (listing);
+}
+
 /* @wanted: DELTA_VERSION_NONE = the newest. */
 static DeltaSnapshot *
 open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **error)
 {
   g_auto (DeltaLogListing) listing = { 0 };
+  g_autoptr (GError) failure = NULL;
   DeltaVersion hint;
   DeltaVersion latest;
   gboolean settled;
@@ -660,7 +706,6 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
     if (listing.checkpoints->len > 0 &&
         g_array_index (listing.checkpoints, DeltaLogCheckpoint, 0).version <= latest_of (&listing) &&
         (wanted == DELTA_VERSION_NONE || wanted <= latest_of (&listing))) {
-      g_autoptr (GError) failure = NULL;
       DeltaSnapshot *snapshot = open_listed (
           table, &listing, wanted == DELTA_VERSION_NONE ? latest_of (&listing) : wanted, cancel, &settled, &failure);
       if (snapshot != NULL && settled)
@@ -673,6 +718,7 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
         return NULL;
       }
       delta_snapshot_unref (snapshot);
+      g_clear_error (&failure);
     }
     delta_log_listing_clear (&listing);
   }
@@ -684,11 +730,21 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
     return NULL;
   }
   if (wanted > latest) {
-    DeltaVersion earliest = listing.commits->len > 0 ? commit_at (&listing, 0)->version : latest;
-    version_not_found (table, wanted, earliest, latest, error);
+    version_not_found (table, wanted, earliest_readable (&listing), latest, error);
     return NULL;
   }
-  return open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest : wanted, cancel, &settled, error);
+  DeltaSnapshot *snapshot =
+      open_listed (table, &listing, wanted == DELTA_VERSION_NONE ? latest : wanted, cancel, &settled, &failure);
+  if (snapshot != NULL)
+    return snapshot;
+  /* The log was cleaned: older versions are not there any more. */
+  DeltaVersion earliest = earliest_readable (&listing);
+  if (wanted != DELTA_VERSION_NONE && wanted < earliest &&
+      g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_TRUNCATED_TRANSACTION_LOG))
+    version_not_found (table, wanted, earliest, latest, error);
+  else
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return NULL;
 }
 
 /* Whether @snapshot still is a version of the table that lies here now. */
