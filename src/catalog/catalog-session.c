@@ -351,21 +351,6 @@ catalog_session_resolve (CatalogSession *session, const char *const *parts, guin
   return resolve_at (resolver, parts, n_parts, reference, error);
 }
 
-/* ``delta.`/dir@v3` `` when no directory has that very name. */
-static gboolean
-split_path_travel (CatalogReference *reference, gint64 *version)
-{
-  const char *at = strrchr (reference->location, '@');
-  gint64 value;
-
-  if (at == NULL || at[1] != 'v' || !base_text_parse_int64 (at + 2, &value) || value < 0 ||
-      g_file_test (reference->location, G_FILE_TEST_IS_DIR))
-    return FALSE;
-  reference->location[at - reference->location] = '\0';
-  *version = value;
-  return TRUE;
-}
-
 DeltaSnapshot *
 catalog_session_snapshot (CatalogSession *session, const CatalogReference *reference, gint64 version,
                           gint64 timestamp_us, GError **error)
@@ -499,43 +484,14 @@ answer_view (CatalogResolver *resolver, const CatalogReference *reference, Relat
   return TRUE;
 }
 
-gboolean
-catalog_batch_version (const RelationTableRequest *request, gint64 *version, GError **error)
-{
-  gint64 asked = request->version;
-
-  for (guint i = 0; request->options != NULL && request->options[i] != NULL; i += 2) {
-    const char *key = request->options[i], *value = request->options[i + 1];
-    if (g_ascii_strcasecmp (key, "readChangeFeed") == 0 || g_ascii_strcasecmp (key, "readChangeData") == 0)
-      continue; /* false: catalog_asks_for_changes() has looked */
-    if (g_ascii_strcasecmp (key, "versionAsOf") != 0) {
-      base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "a batch read of a table has no option `%s`", key);
-      base_error_set_hint (error,
-                           "changes are read with table_changes() or readChangeFeed => true, older versions with "
-                           "VERSION AS OF");
-      return FALSE;
-    }
-    if (!base_text_parse_int64 (value, &asked) || asked < 0)
-      return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "versionAsOf is a version number, not `%s`", value);
-  }
-  *version = asked;
-  return TRUE;
-}
-
 static gboolean
 answer_table (CatalogResolver *resolver, CatalogReference *reference, const RelationTableRequest *request,
               RelationTableAnswer *answer, GError **error)
 {
   g_autoptr (DeltaSnapshot) snapshot = NULL;
   g_autofree char *name = NULL;
-  gint64 version = request->version;
 
-  /* What a stream reads is its pipeline's business. */
-  if (!request->streaming && !catalog_batch_version (request, &version, error))
-    return FALSE;
-  if (reference->kind == CATALOG_REFERENCE_PATH && version < 0 && request->timestamp_us == RELATION_NO_TIME)
-    (void) split_path_travel (reference, &version); /* without the suffix the path is all of it */
-  snapshot = catalog_session_snapshot (resolver->session, reference, version, request->timestamp_us, error);
+  snapshot = catalog_travel_snapshot (resolver->session, reference, request, error);
   if (snapshot == NULL)
     return FALSE;
   if (reference->kind == CATALOG_REFERENCE_PATH) {

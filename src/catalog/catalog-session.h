@@ -98,8 +98,23 @@ gboolean catalog_session_set_not_found (CatalogSession *session, const char *con
 DeltaSnapshot *catalog_session_snapshot (CatalogSession *session, const CatalogReference *reference, gint64 version,
                                          gint64 timestamp_us, GError **error);
 
-/* The version that a batch read of a Delta table means: VERSION AS OF or the option versionAsOf, else -1. INVALID_OPTION for others. */
-gboolean catalog_batch_version (const RelationTableRequest *request, gint64 *version, GError **error);
+/**
+ * catalog_batch_travel:
+ * @version: (out): -1 = not said
+ * @timestamp_us: (out): RELATION_NO_TIME = not said
+ *
+ * The version that a batch read of a Delta table means by its clause (VERSION AS OF) or its options (versionAsOf, timestampAsOf).
+ *
+ * Errors: INVALID_OPTION for other options, DELTA_VERSION_INVALID, DELTA_TIMESTAMP_INVALID,
+ *         DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS when it is said twice.
+ */
+gboolean catalog_batch_travel (CatalogSession *session, const RelationTableRequest *request, gint64 *version,
+                               gint64 *timestamp_us, GError **error);
+/* The snapshot that a read of a Delta table means, the suffix of a path (`@v3`) included, which is cut off from @reference's
+ * location. Errors: those of catalog_batch_travel() and catalog_session_snapshot();
+ * DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION. Returns: (transfer full). */
+DeltaSnapshot *catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference,
+                                        const RelationTableRequest *request, GError **error);
 
 /* Whether a batch read of a table asks for its changes: CHANGES FROM, or the option readChangeFeed. Such a request is answered by
  * the resolver of a session alone. Errors: DELTA_ILLEGAL_OPTION. */

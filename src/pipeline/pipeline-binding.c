@@ -175,7 +175,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   PipelineBinding *binding = resolver->binding;
   const char *parts[] = { dataset->schema, dataset->name, NULL };
   g_auto (CatalogReference) reference = { 0 };
-  gint64 version = request->version;
+  gint64 version, timestamp_us;
   gboolean is_feed = FALSE, asks_for_changes = FALSE;
 
   if (request->streaming && dataset->kind == PIPELINE_MATERIALIZED_VIEW)
@@ -187,7 +187,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   if (asks_for_changes)
     return answer_changes (resolver, request, dataset, answer, error);
   if (request->streaming ? !stream_table_check_options (request->options, resolver->place.settings, &is_feed, error)
-                         : !catalog_batch_version (request, &version, error))
+                         : !catalog_batch_travel (binding->options.catalog, request, &version, &timestamp_us, error))
     return FALSE;
   if (binding->options.schemas != NULL) {
     add_input (binding, dataset->label, dataset, NULL);
@@ -196,7 +196,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   if (!catalog_session_resolve (binding->options.catalog, parts, 2, &reference, error))
     return FALSE;
   g_autoptr (DeltaSnapshot) snapshot =
-      catalog_session_snapshot (binding->options.catalog, &reference, version, request->timestamp_us, error);
+      catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, dataset->label, dataset, snapshot);
@@ -239,7 +239,6 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
   gboolean one_part = request->n_parts == 1;
   g_auto (CatalogReference) reference = { 0 };
   RelationTableRequest asked = *request;
-  gint64 version = request->version;
   gboolean asks_for_changes = FALSE;
 
   asked.parts = one_part ? qualified : request->parts;
@@ -261,10 +260,8 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
     add_input (binding, name, NULL, NULL);
     return catalog->klass->find_table (catalog, &asked, answer, error);
   }
-  if (!request->streaming && !catalog_batch_version (request, &version, error))
-    return FALSE;
   g_autoptr (DeltaSnapshot) snapshot =
-      catalog_session_snapshot (binding->options.catalog, &reference, version, request->timestamp_us, error);
+      catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, name, NULL, snapshot);

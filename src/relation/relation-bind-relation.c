@@ -68,6 +68,7 @@ travel_of (RelationBinder *binder, const SqlTravel *travel, RelationTableRequest
 
   request->version = -1;
   request->timestamp_us = RELATION_NO_TIME;
+  request->now_us = binder->context->now_us;
   switch (travel->kind) {
   case SQL_TRAVEL_NONE:
     return TRUE;

@@ -33,6 +33,7 @@ typedef struct {
   const char *const *options;     /* (nullable) WITH (…): key, value, key, value …, NULL; keys as written */
   const RelationChanges *changes; /* (nullable): not the rows of the table are asked for, but its changes */
   gboolean streaming;             /* STREAM t */
+  gint64 now_us;                  /* the clock of the binding; 0 = none */
   const char *file; /* (nullable) position of the name; the binder adds it to the resolver's errors by itself */
   guint line;
   guint column;

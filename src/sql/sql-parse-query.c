@@ -362,7 +362,9 @@ parse_reference_tail (SqlParser *parser, SqlRelation *relation)
   gboolean table = relation->kind == SQL_RELATION_TABLE;
   if (table && at_travel (parser)) {
     if (relation->u.table.travel.kind != SQL_TRAVEL_NONE) {
-      sql_parser_fail (parser, "one time travel clause only");
+      SqlPosition here = sql_parser_here (parser);
+      sql_parser_fail_at (parser, &here, SLUICE_ERROR_DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS,
+                          "Cannot specify time travel in multiple formats.");
       return FALSE;
     }
     if (!sql_parser_travel (parser, &relation->u.table.travel))
