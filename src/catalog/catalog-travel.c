@@ -48,7 +48,8 @@ read_version_option (const char *value, Travel *travel, GError **error)
 {
   if (base_text_parse_int64 (value, &travel->version) && travel->version >= 0)
     return TRUE;
-  base_error_set (error, SLUICE_ERROR_DELTA_VERSION_INVALID, "The provided version '%s' is not a valid version.", value);
+  base_error_set (error, SLUICE_ERROR_DELTA_VERSION_INVALID, "The provided version '%s' is not a valid version.",
+                  value);
   base_error_add_param (error, "version", value);
   return FALSE;
 }
@@ -66,14 +67,14 @@ catalog_batch_travel (CatalogSession *session, const RelationTableRequest *reque
       continue; /* false: catalog_asks_for_changes() has looked */
     if (!by_version && g_ascii_strcasecmp (key, "timestampAsOf") != 0) {
       base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "a batch read of a table has no option `%s`", key);
-      base_error_set_hint (error, "changes are read with table_changes() or readChangeFeed => true, older versions with "
+      base_error_set_hint (error,
+                           "changes are read with table_changes() or readChangeFeed => true, older versions with "
                            "VERSION AS OF");
       return FALSE;
     }
     if (is_said (&travel))
       return said_twice (error);
-    if (by_version ? !read_version_option (value, &travel, error)
-                   : !read_timestamp (session, value, &travel, error))
+    if (by_version ? !read_version_option (value, &travel, error) : !read_timestamp (session, value, &travel, error))
       return FALSE;
   }
   *version = travel.version;
@@ -128,9 +129,10 @@ check_retention (CatalogSession *session, DeltaSnapshot *snapshot, gint64 now_us
       delta_snapshot_timestamp_ms (snapshot) * 1000 >= now_us - keep_us)
     return TRUE;
   g_autofree char *version = g_strdup_printf ("%" G_GINT64_FORMAT, delta_snapshot_version (snapshot));
-  base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION,
-                  "version %s of %s is older than delta.deletedFileRetentionDuration, so files that it needs may be gone",
-                  version, delta_table_location (delta_snapshot_table (snapshot)));
+  base_error_set (
+      error, SLUICE_ERROR_DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION,
+      "version %s of %s is older than delta.deletedFileRetentionDuration, so files that it needs may be gone", version,
+      delta_table_location (delta_snapshot_table (snapshot)));
   base_error_add_param (error, "version", version);
   base_error_set_hint (error, "SET %s = false", key);
   return FALSE;
@@ -144,8 +146,7 @@ catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference, c
   g_autoptr (DeltaSnapshot) snapshot = NULL;
 
   /* What options a stream has is its reader's business. */
-  if (!request->streaming &&
-      !catalog_batch_travel (session, request, &travel.version, &travel.timestamp_us, error))
+  if (!request->streaming && !catalog_batch_travel (session, request, &travel.version, &travel.timestamp_us, error))
     return NULL;
   if (reference->kind == CATALOG_REFERENCE_PATH && !take_path_suffix (session, reference, &travel, error))
     return NULL;

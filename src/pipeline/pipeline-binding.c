@@ -195,8 +195,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   }
   if (!catalog_session_resolve (binding->options.catalog, parts, 2, &reference, error))
     return FALSE;
-  g_autoptr (DeltaSnapshot) snapshot =
-      catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
+  g_autoptr (DeltaSnapshot) snapshot = catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, dataset->label, dataset, snapshot);
@@ -260,8 +259,7 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
     add_input (binding, name, NULL, NULL);
     return catalog->klass->find_table (catalog, &asked, answer, error);
   }
-  g_autoptr (DeltaSnapshot) snapshot =
-      catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
+  g_autoptr (DeltaSnapshot) snapshot = catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, name, NULL, snapshot);
