@@ -108,6 +108,8 @@ class Table:
         self.next_column = len(columns)
         self.vacuumed = 0  # files that only versions before this one need may be gone
         self.first = 0  # versions before it are no longer in the log
+        self.aged = 0  # the newest version of before a long time passed: clean-up must keep it and all after it
+        self.keeps_time = False  # the table has in-commit timestamps
 
     version = property(lambda self: len(self.versions) - 1)
     rows = property(lambda self: self.versions[-1].rows)

@@ -501,6 +501,29 @@ def restore(rnd, t):
     return Statement([f"RESTORE TABLE {t.name} TO VERSION AS OF {number}"], edit, n_commits=(0, 1))
 
 
+@kind(0.5)
+def vacuum(rnd, t):
+    """Files that only older versions need go, or none of them."""
+    edit = model.Edit(t)
+    now = t.version
+    if rnd.random() < 0.4:
+        return Statement(["SET spark.databricks.delta.retentionDurationCheck.enabled = false",
+                          rnd.choice([f"VACUUM {t.name}", f"VACUUM {t.name} RETAIN 0 HOURS DRY RUN"])], edit, n_commits=(0, 2))
+
+    def learn(table):
+        table.vacuumed = now
+    return Statement(["SET spark.databricks.delta.retentionDurationCheck.enabled = false", f"VACUUM {t.name} RETAIN 0 HOURS"], edit,
+                     n_commits=(2, 2), after=learn)
+
+
+@kind(0.5)
+def age(rnd, t):
+    """Two months pass; later checkpoints may clean up the log. In-commit timestamps cannot be changed."""
+    if t.keeps_time:
+        return None
+    return Statement([lambda runner: runner.age()])
+
+
 # ---- processes ----
 
 @kind(0.7)

@@ -164,6 +164,26 @@ class Run:
     def kill(self):
         self.engine.kill()
 
+    def age(self):
+        """The commits of until now were made two months ago."""
+        log = self.path / "_delta_log"
+        for number in range(self.table.first, self.table.version + 1):
+            if (log / f"{number:020}.json").exists():
+                os.utime(log / f"{number:020}.json", (time.time() - 60 * 86400 + number,) * 2)
+        self.table.aged = self.table.version
+        self.times.clear()
+        self.engine.reopen()
+
+    def first_in_log(self):
+        """The oldest version that the log's files can tell."""
+        names = os.listdir(self.path / "_delta_log")
+        commits = {int(name[:20]) for name in names if name.endswith(".json") and len(name) == 25}
+        checkpoints = {int(name[:20]) for name in names if ".checkpoint." in name and not name.startswith(".")}
+        first = self.table.version
+        while first > 0 and first in commits and first - 1 in commits | checkpoints:
+            first -= 1
+        return min([first] if first == 0 else [one for one in checkpoints if one >= first], default=first)
+
     def sql(self, text):
         self.log.append(text + ";")
         return self.engine.answer(text)
@@ -175,6 +195,7 @@ class Run:
         self.sql(self.program.create(self.name))
         self.table = model.Table(self.program.columns, self.program.properties, self.program.partition)
         self.table.name = self.name
+        self.table.keeps_time = "delta.enableInCommitTimestamps" in self.program.settings
         for index, (kind, seed) in enumerate(self.program.statements):
             if keep is None or index in keep:
                 self.step(kind, random.Random(seed))
@@ -204,6 +225,9 @@ class Run:
                 raise Failure(f"{kind}: succeeds where it must fail", f"one of {statement.errors} was due")
         self.commit(kind, statement, rows)
         statement.after(table)
+        table.first = self.first_in_log()
+        if table.first > table.aged:
+            raise Failure("clean-up went too far", f"the log begins at {table.first}; {table.aged} must be there")
         self.check_contents(table.version, f"after {kind}")
         if self.rnd.random() < 0.3:
             self.check_feed(table.version, table.version, f"after {kind}")
@@ -302,7 +326,7 @@ class Run:
 
     def check_history(self):
         table = self.table
-        for version in range(table.first, table.version):
+        for version in range(table.version):
             self.check_contents(version, "at the end")
         for _ in range(8):
             start = self.rnd.randint(table.first, table.version)
