@@ -30,6 +30,7 @@ struct PipelineGraph {
   const PipelineProject *project;
   Store *storage; /* (nullable) */
   const char *pipeline_id;
+  const PipelineResetRequest *reset; /* (nullable) */
   GPtrArray *problems;
   Node *nodes;            /* by dataset index */
   BaseType **schemas;     /* by dataset index: borrowed from nodes, for bindings */
@@ -405,6 +406,16 @@ settle_schema (const PipelineDataset *dataset, BaseType *inferred, DeltaSnapshot
   return base_type_ref (inferred);
 }
 
+static gboolean
+is_reset (const PipelineResetRequest *reset, const PipelineDataset *dataset)
+{
+  if (reset == NULL || !pipeline_dataset_is_stored (dataset))
+    return FALSE;
+  if (reset->full_refresh_all)
+    return pipeline_dataset_reset_allowed (dataset);
+  return reset->full_refresh != NULL && reset->full_refresh[dataset->index];
+}
+
 static void
 analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
 {
@@ -423,7 +434,8 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
   }
   for (guint i = 0; i < dataset->flows->len; i++) {
     const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
-    g_autoptr (BaseType) given = analyse_flow (graph, flow, existing, &error);
+    /* What is reset may be anything by now: a full refresh is the way back. */
+    g_autoptr (BaseType) given = analyse_flow (graph, flow, is_reset (graph->reset, dataset) ? NULL : existing, &error);
     const BaseType *target = declared != NULL   ? declared
                              : joined != NULL   ? joined
                              : existing != NULL ? delta_snapshot_schema (existing)
@@ -516,16 +528,6 @@ analyse (PipelineGraph *graph)
 
 /* ---- resets ---- */
 
-static gboolean
-is_reset (const PipelineResetRequest *reset, const PipelineDataset *dataset)
-{
-  if (!pipeline_dataset_is_stored (dataset))
-    return FALSE;
-  if (reset->full_refresh_all)
-    return pipeline_dataset_reset_allowed (dataset);
-  return reset->full_refresh != NULL && reset->full_refresh[dataset->index];
-}
-
 /* A streaming table that may not be reset has read what its input would lose. */
 static void
 check_resets (PipelineGraph *graph, const PipelineResetRequest *reset)
@@ -570,6 +572,7 @@ pipeline_graph_new (const PipelineBindingOptions *options, Store *storage, const
   graph->project = options->project;
   graph->storage = storage;
   graph->pipeline_id = pipeline_id;
+  graph->reset = reset;
   graph->problems = problems;
   graph->nodes = g_new0 (Node, n + 1);
   graph->schemas = g_new0 (BaseType *, n + 1);
@@ -584,6 +587,7 @@ pipeline_graph_new (const PipelineBindingOptions *options, Store *storage, const
   analyse (graph);
   if (reset != NULL)
     check_resets (graph, reset);
+  graph->reset = NULL; /* the caller's */
   return graph;
 }
 

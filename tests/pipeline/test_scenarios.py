@@ -293,6 +293,53 @@ class Names(unittest.TestCase):
             self.assertTrue((p.root / "warehouse" / "other.db" / "s").is_dir())
 
 
+class Altered(unittest.TestCase):
+    """ALTER TABLE on the targets of AUTO CDC flows (autocdc.md 9.1)."""
+
+    def refused(self, p, sql, condition):
+        with self.assertRaises(AssertionError) as caught:
+            p.query(sql)
+        self.assertIn(f"[{condition}]", str(caught.exception), sql)
+
+    def test_schema_stays_properties_may_change(self):
+        with Project(project.TUTORIAL_SQL) as p:
+            p.add_file(project.TUTORIAL_1)
+            p.update()
+            for target in ("customers", "customers_history"):
+                for change in ("RENAME COLUMN email TO mail", "DROP COLUMN email", "ADD COLUMN x INT", "ALTER COLUMN id SET NOT NULL",
+                               "ALTER COLUMN id FIRST", "RENAME TO x", "SET TBLPROPERTIES ('delta.enableRowTracking' = 'false')"):
+                    self.refused(p, f"ALTER TABLE {target} {change}", "UNSUPPORTED_FEATURE")
+                self.refused(p, f"ALTER TABLE {target} DROP FEATURE rowTracking", "DELTA_FEATURE_DROP_DEPENDENT_FEATURE")
+                p.query(f"ALTER TABLE {target} ALTER COLUMN email COMMENT 'mail'")
+                p.query(f"ALTER TABLE {target} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.columnMapping.mode' = 'name')")
+                p.query(f"ALTER TABLE {target} ADD CONSTRAINT small CHECK (id < 100)")
+            p.add_file(project.TUTORIAL_2)
+            p.update()
+            with Project(project.TUTORIAL_SQL) as plain:
+                plain.add_file(project.TUTORIAL_1)
+                plain.update()
+                plain.add_file(project.TUTORIAL_2)
+                plain.update()
+                for target in ("customers", "customers_history"):
+                    self.assertEqual(p.rows(f"SELECT * FROM {target}"), plain.rows(f"SELECT * FROM {target}"))
+            changes = p.rows("SELECT id, lastname, _change_type FROM table_changes('customers', 5)")
+            self.assertEqual(changes, [(1, "Kim", "update_postimage"), (1, "Lee", "update_preimage")])
+            p.add_file([{**project.TUTORIAL_2[0], "id": 100, "operation_date": "2026-01-02 00:00:00"}])
+            self.assertNotEqual(p.run().returncode, 0)
+
+    def test_full_refresh_leads_back_from_a_plain_table(self):
+        with Project(project.TUTORIAL_SQL) as p:
+            p.add_file(project.TUTORIAL_1)
+            p.update()
+            before = p.rows("SELECT * FROM customers")
+            p.query("ALTER TABLE customers DROP FEATURE `sluice.autoCdc`")
+            p.query("INSERT INTO customers (id) VALUES (77)")
+            self.assertEqual(len(p.rows("SELECT * FROM customers")), len(before) + 1)
+            self.assertIn("AUTOCDC_INVALID_STATE.AUXILIARY_TABLE_PROPERTY_MISSING", p.run().stderr)
+            p.update("--full-refresh=customers")
+            self.assertEqual(p.rows("SELECT * FROM customers"), before)
+
+
 class Failures(unittest.TestCase):
     def test_failed_expectation_leaves_its_target_and_others_go_on(self):
         sql = ("CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'id INT'); "
