@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Every statement that changes a table, killed or failed at every storage operation: the table is the old one or the new one, nothing
+between, and the statement can be run again.
+
+usage: test_statements.py [--step K] [--offset N] [--modes kill,fail] [--only WORD] [--jobs J]
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
+
+PLAIN = ["CREATE TABLE t (id INT, name STRING, p INT) PARTITIONED BY (p)", "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2)",
+         "INSERT INTO t VALUES (4, 'd', 2)"]
+MAPPED = PLAIN + ["ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"]
+TRACKED = [PLAIN[0] + " TBLPROPERTIES ('delta.enableRowTracking' = 'true')"] + PLAIN[1:]
+FEED = [PLAIN[0] + " TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"] + PLAIN[1:]
+REWRITE = [PLAIN[0] + " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.enableChangeDataFeed' = 'true')"] + PLAIN[1:]
+
+# what is there before, and the statement
+CASES = [
+    (PLAIN, "ALTER TABLE t SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"),
+    (PLAIN, "ALTER TABLE t ADD COLUMN c INT AFTER id"),
+    (PLAIN, "ALTER TABLE t ADD CONSTRAINT small CHECK (id < 10)"),
+    (PLAIN, "ALTER TABLE t ALTER COLUMN id SET NOT NULL"),
+    (MAPPED, "ALTER TABLE t RENAME COLUMN name TO nm"),
+    (MAPPED, "ALTER TABLE t DROP COLUMN name"),
+    (TRACKED, "ALTER TABLE t DROP FEATURE rowTracking"),
+    (PLAIN, "CREATE OR REPLACE TABLE t AS SELECT 5 AS five"),
+    (PLAIN, "INSERT INTO t VALUES (9, 'z', 3)"),
+    (FEED, "INSERT OVERWRITE t VALUES (9, 'z', 3)"),
+    (FEED, "DELETE FROM t WHERE id IN (1, 3)"),
+    (REWRITE, "DELETE FROM t WHERE id IN (1, 3)"),
+    (TRACKED, "DELETE FROM t WHERE id IN (1, 3)"),
+    (FEED, "UPDATE t SET name = 'x' WHERE id IN (1, 3)"),
+    (REWRITE, "UPDATE t SET name = 'x' WHERE id IN (1, 3)"),
+    (TRACKED, "UPDATE t SET name = 'x' WHERE id IN (1, 3)"),
+    (PLAIN, "TRUNCATE TABLE t"),
+    (PLAIN, "RESTORE TABLE t TO VERSION AS OF 1"),
+    (PLAIN, "OPTIMIZE t"),
+]
+
+
+def sluice(warehouse, sql, **env):
+    return subprocess.run([SLUICE, "sql", "--warehouse", warehouse, "--output", "json", "--", sql], capture_output=True, text=True,
+                          env={**os.environ, **env}, timeout=120)
+
+
+def answer(warehouse, sql):
+    done = sluice(warehouse, sql)
+    if done.returncode != 0:
+        raise AssertionError(f"{sql}: {done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def state(warehouse):
+    """What a user sees of the table: columns, rows, properties of its own."""
+    properties = {row["key"]: row["value"] for row in answer(warehouse, "SHOW TBLPROPERTIES t")}
+    seen = {key: value for key, value in properties.items() if "min" not in key and "materialized" not in key}
+    rows = sorted(json.dumps(row) for row in answer(warehouse, "SELECT * FROM t"))
+    return json.dumps([answer(warehouse, "DESCRIBE t"), rows, seen], sort_keys=True)
+
+
+def versions(warehouse):
+    return max(int(file.stem) for file in (warehouse / "t/_delta_log").glob("*.json") if file.stem.isdigit())
+
+
+class Prepared:
+    def __init__(self, root, setup, statement):
+        self.statement = statement
+        self.before = root / "before"
+        for sql in setup:
+            answer(self.before, sql)
+        self.old = state(self.before)
+        after = root / "after"
+        shutil.copytree(self.before, after)
+        done = sluice(after, statement, SLUICE_FAULT_COUNT="1")
+        assert done.returncode == 0, f"{statement}: {done.stderr}"
+        self.n_operations = int(re.search(r"storage operations: (\d+)", done.stderr)[1])
+        self.new = state(after)
+
+
+def run_case(prepared, n, mode):
+    with tempfile.TemporaryDirectory(prefix="sluice-statement-") as root:
+        warehouse = pathlib.Path(root) / "w"
+        shutil.copytree(prepared.before, warehouse)
+        n_before = versions(warehouse)
+        sluice(warehouse, prepared.statement, SLUICE_FAULT=f"n={n},mode={mode}")
+        now = state(warehouse)
+        assert now in (prepared.old, prepared.new), f"neither old nor new:\n{now}\n{prepared.old}\n{prepared.new}"
+        for version in range(n_before, versions(warehouse) + 1):
+            answer(warehouse, f"SELECT count(*) FROM t VERSION AS OF {version}")
+        if now == prepared.old:
+            answer(warehouse, prepared.statement)
+            assert state(warehouse) == prepared.new, f"the second run gives:\n{state(warehouse)}\n{prepared.new}"
+
+
+def attempt(case):
+    prepared, n, mode = case
+    try:
+        run_case(prepared, n, mode)
+        return None
+    except Exception as error:  # every kind of failure is a finding
+        return f"{prepared.statement}, operation {n}, mode {mode}: {error}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--offset", type=int, default=-1)
+    parser.add_argument("--modes", default="kill,fail")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    options = parser.parse_args()
+    offset = options.offset if options.offset >= 0 else int(time.time()) % options.step
+    with tempfile.TemporaryDirectory(prefix="sluice-statements-") as root:
+        prepared = [Prepared(pathlib.Path(root) / str(i), setup, statement) for i, (setup, statement) in enumerate(CASES) if options.only in statement]
+        cases = [(one, n, mode) for one in prepared for mode in options.modes.split(",") for n in range(1, one.n_operations + 1)]
+        cases = cases[offset :: options.step]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            failures = [failure for failure in pool.map(attempt, cases) if failure]
+    for failure in failures[:20]:
+        print(failure)
+    print(f"{len(cases)} cases of {len(prepared)} statements (step {options.step}, offset {offset}), {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
