@@ -416,6 +416,53 @@ CASES = [
         [{"name": 1, "i d": "x"}],
         by_spark=["INSERT INTO {t} VALUES (2, 'y')"],
     ),
+||||||| parent of 56b9703 (tests/interop: other engines read V2 checkpoints, widened and clustered tables written here)
+    Case(
+        "checkpoint-v2",
+        [
+            """CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('delta.checkpointInterval' = '1',
+               'delta.checkpointPolicy' = 'v2', 'delta.enableInCommitTimestamps' = 'true')""",
+            "INSERT INTO t VALUES (1, 'a'), (2, NULL)",
+            "INSERT INTO t VALUES (3, 'c')",
+            "DELETE FROM t WHERE id = 1",
+            "INSERT INTO t VALUES (4, 'd')",
+        ],
+        [{"id": 2, "p": None}, {"id": 3, "p": "c"}, {"id": 4, "p": "d"}],
+        forget=True,
+        by_spark=["INSERT INTO {t} VALUES (5, 'e')"],
+    ),
+    Case(
+        "widened",
+        [
+            """CREATE TABLE t (b TINYINT, i INT, f FLOAT, d DECIMAL(6,2), n INT, s STRUCT<x: INT>, l ARRAY<INT>)
+               TBLPROPERTIES ('delta.enableTypeWidening' = 'true')""",
+            "INSERT INTO t VALUES (127, 2147483647, 0.7, 1234.56, 5, named_struct('x', 1), array(1, NULL))",
+            "ALTER TABLE t ALTER COLUMN b TYPE BIGINT",
+            "ALTER TABLE t ALTER COLUMN i TYPE BIGINT",
+            "ALTER TABLE t ALTER COLUMN f TYPE DOUBLE",
+            "ALTER TABLE t ALTER COLUMN d TYPE DECIMAL(12,4)",
+            "ALTER TABLE t ALTER COLUMN n TYPE DOUBLE",
+            "ALTER TABLE t ALTER COLUMN s.x TYPE BIGINT",
+            "ALTER TABLE t ALTER COLUMN l.element TYPE BIGINT",
+            "INSERT INTO t VALUES (3000000000, 3000000000, 0.1D, 12345678.1234, 1.5, named_struct('x', 3000000000), array(3000000000))",
+        ],
+        [
+            dict(b=127, i=2147483647, f=0.699999988079071, d=D("1234.5600"), n=5.0, s={"x": 1}, l=[1, None]),
+            dict(b=3000000000, i=3000000000, f=0.1, d=D("12345678.1234"), n=1.5, s={"x": 3000000000}, l=[3000000000]),
+        ],
+        cannot={"delta-rs": "TypeWidening"},
+    ),
+    Case(
+        "clustered",
+        [
+            "CREATE TABLE t (id INT NOT NULL, k STRING) CLUSTER BY (k) TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '1')",
+            "INSERT INTO t VALUES (1, 'x'), (2, 'y')",
+            "UPDATE t SET id = 3 WHERE k = 'y'",
+        ],
+        [{"id": 1, "k": "x"}, {"id": 3, "k": "y"}],
+        filters=["k = 'x'", "k > 'x'"],
+        by_spark=["INSERT INTO {t} VALUES (4, 'z')", "OPTIMIZE {t}"],
+    ),
     Case("empty", [f"CREATE TABLE t ({ALL_TYPES})"], []),
     Case(
         "two-partition-columns",
