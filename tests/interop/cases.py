@@ -416,7 +416,6 @@ CASES = [
         [{"name": 1, "i d": "x"}],
         by_spark=["INSERT INTO {t} VALUES (2, 'y')"],
     ),
-||||||| parent of 56b9703 (tests/interop: other engines read V2 checkpoints, widened and clustered tables written here)
     Case(
         "checkpoint-v2",
         [
