@@ -32,6 +32,7 @@ int cli_graph_run (const CliContext *context, int argc, char **argv);
 int cli_init_run (const CliContext *context, int argc, char **argv);
 int cli_shell_run (const CliContext *context, int argc, char **argv);
 int cli_update_run (const CliContext *context, int argc, char **argv);
+int cli_stream_run (const CliContext *context, int argc, char **argv);
 int cli_sql_run (const CliContext *context, int argc, char **argv);
 int cli_version_run (const CliContext *context, int argc, char **argv);
 

@@ -16,6 +16,7 @@ static const CliCommand commands[] = {
   { "graph", "print what a pipeline's datasets read", cli_graph_run, FALSE },
   { "event-log", "print a pipeline's events as JSON lines", cli_event_log_run, FALSE },
   { "sql", "run SQL statements on a warehouse", cli_sql_run, FALSE },
+  { "stream", "follow a Delta table or its change feed into another table", cli_stream_run, FALSE },
   { "shell", "type SQL statements at a prompt", cli_shell_run, TRUE },
   { "version", "print the version", cli_version_run, FALSE },
 };

@@ -101,6 +101,7 @@ stream_of_snapshot (PlaceResolver *resolver, const RelationTableRequest *request
                                 .snapshot = snapshot,
                                 .options = request->options,
                                 .settings = resolver->place.settings,
+                                .session = binding->options.session,
                                 .progress = binding->options.progress,
                                 .cancel = binding->options.cancel };
   StreamSource *source = stream_table_new (&stream, error);
@@ -186,7 +187,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
     return FALSE;
   if (asks_for_changes)
     return answer_changes (resolver, request, dataset, answer, error);
-  if (request->streaming ? !stream_table_check_options (request->options, resolver->place.settings, &is_feed, error)
+  if (request->streaming ? !stream_table_check_options (request->options, binding->options.session, &is_feed, error)
                          : !catalog_batch_travel (binding->options.catalog, request, &version, &timestamp_us, error))
     return FALSE;
   if (binding->options.schemas != NULL) {

@@ -177,7 +177,7 @@ settle_lost (StreamDelta *stream, StreamDeltaOffset *offset, GError **error)
   base_error_add_param (error, "earliestVersion", to);
   base_error_add_param (error, "option", "failOnDataLoss");
   base_error_set_hint (error,
-                       "the log was cleaned up before the stream read it; failOnDataLoss => 'false' goes on at version "
+                       "the log was cleaned up before the stream read it; failOnDataLoss = false goes on at version "
                        "%s without what lies in between",
                        to);
   return FALSE;

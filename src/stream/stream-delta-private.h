@@ -29,7 +29,7 @@ typedef struct {
   const char *allow_rename, *allow_drop, *allow_type_change; /* "always" or a version */
 } StreamDeltaOptions;
 
-gboolean stream_delta_options_read (const char *const *pairs, BaseSettings *settings, StreamDeltaOptions *options,
+gboolean stream_delta_options_read (const char *const *pairs, DuckSession *session, StreamDeltaOptions *options,
                                     GError **error);
 
 /* ---- offsets ---- */

@@ -158,7 +158,7 @@ incompatible (const StreamDelta *stream, SluiceError code, DeltaMetadata *metada
   else
     base_error_set_hint (error,
                          "a full refresh of the target, or a new checkpoint, reads the source from its "
-                         "beginning; startingVersion => '%s' with a new checkpoint begins at the change",
+                         "beginning; startingVersion = %s with a new checkpoint begins at the change",
                          at);
   return FALSE;
 }
@@ -342,7 +342,7 @@ stream_delta_check_allowed (const StreamDelta *stream, GError **error)
       continue;
     g_string_append_printf (types, "%s%s", types->len > 0 ? ", " : "", names[i]);
     g_string_append_printf (details, "%s%s", details->len > 0 ? ", " : "", changes.texts[i]->str);
-    g_string_append_printf (wanted, "%s%s => '%" G_GINT64_FORMAT "'", wanted->len > 0 ? ", " : "", options[i],
+    g_string_append_printf (wanted, "%s%s = '%" G_GINT64_FORMAT "'", wanted->len > 0 ? ", " : "", options[i],
                             current.version);
   }
   if (types->len == 0)

@@ -60,9 +60,8 @@ refuse_change (const StreamDelta *stream, DeltaCommit *commit, const char *remov
   base_error_add_param (error, "version", version);
   base_error_add_param (error, "dataPath", delta_table_location (stream->table));
   base_error_set_hint (
-      error,
-      "read the change feed (readChangeFeed => 'true'), or leave such commits out (skipChangeCommits => 'true')%s",
-      has_adds ? "" : ", or pass deletes (ignoreDeletes => 'true')");
+      error, "read the change feed (readChangeFeed = true), or leave such commits out (skipChangeCommits = true)%s",
+      has_adds ? "" : ", or pass deletes (ignoreDeletes = true)");
   return FALSE;
 }
 

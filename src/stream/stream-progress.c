@@ -212,11 +212,8 @@ stream_progress_open_checkpoint (Store *checkpoint, GError **error)
   progress->flow = g_strdup (store_root (checkpoint));
   if (!read_id (progress, error))
     return NULL;
-  if (progress->run_id == NULL) {
-    progress->run_id = base_text_uuid ();
-    if (!write_id (progress, error))
-      return NULL;
-  }
+  if (progress->run_id == NULL)
+    progress->run_id = base_text_uuid (); /* written with the first batch */
   return load_run (progress, error) ? g_steal_pointer (&progress) : NULL;
 }
 
@@ -332,7 +329,7 @@ stream_progress_plan (StreamProgress *progress, const json_t *offsets, char **di
   g_autofree char *key = batch_key (progress, "offsets", progress->last_planned + 1);
   g_autofree char *text = offsets_text (offsets);
 
-  if (progress->last_planned < 0 && progress->dir != NULL && !write_id (progress, error))
+  if (progress->last_planned < 0 && !write_id (progress, error))
     return FALSE;
   if (!store_put (progress->storage, key, text, strlen (text), STORE_PUT_SYNCED, error))
     return FALSE;

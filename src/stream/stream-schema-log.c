@@ -59,7 +59,7 @@ stream_schema_log_open (StreamProgress *progress, const char *location, const ch
                     "The schema location '%s' must be below the checkpoint '%s'", location, base);
     base_error_add_param (error, "schemaTrackingLocation", location);
     base_error_add_param (error, "checkpointLocation", base);
-    base_error_set_hint (error, "a relative path is taken from there, such as schemaTrackingLocation => '_schemas'");
+    base_error_set_hint (error, "a relative path is taken from there, such as schemaTrackingLocation = '_schemas'");
     return NULL;
   }
   StreamSchemaLog *log = g_new0 (StreamSchemaLog, 1);

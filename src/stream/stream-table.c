@@ -3,6 +3,7 @@
 
 #include "base-error.h"
 #include "base-text.h"
+#include "duck-session.h"
 #include "stream-delta-private.h"
 
 #include <string.h>
@@ -29,38 +30,26 @@ read_starting_version (const char *value, StreamDeltaOptions *options, GError **
   return TRUE;
 }
 
-static GTimeZone *
-zone_of (BaseSettings *settings)
-{
-  const char *name = settings != NULL ? base_settings_get (settings, "spark.sql.session.timeZone") : NULL;
-  GTimeZone *zone = name != NULL ? g_time_zone_new_identifier (name) : NULL;
-
-  return zone != NULL ? zone : g_time_zone_new_utc ();
-}
-
-/* `yyyy-MM-dd[ HH:mm[:ss[.SSS]]]`, also with `T` and a zone; without one in the session's. */
+/* `yyyy-MM-dd[ HH:mm:ss[.SSS]]`, also with `T` and a zone: what a cast to TIMESTAMP reads in the session's time zone; without a
+ * session only the form matters. */
 static gboolean
-read_starting_timestamp (const char *value, BaseSettings *settings, StreamDeltaOptions *options, GError **error)
+read_starting_timestamp (const char *value, DuckSession *session, StreamDeltaOptions *options, GError **error)
 {
   g_autofree char *stripped = g_strstrip (g_strdup (value));
-  g_autofree char *full = strlen (stripped) == 10 ? g_strconcat (stripped, "T00:00:00", NULL) : g_strdup (stripped);
-  g_autoptr (GTimeZone) zone = zone_of (settings);
+  g_autofree char *literal = base_text_sql_literal (stripped);
+  g_autofree char *sql = g_strdup_printf ("SELECT epoch_ms(TRY_CAST(%s AS TIMESTAMP WITH TIME ZONE))", literal);
+  gboolean is_null = !g_ascii_isdigit (stripped[0]);
 
-  if (strlen (full) == 16) {
-    g_autofree char *minutes = g_steal_pointer (&full);
-    full = g_strconcat (minutes, ":00", NULL);
-  }
-  if (strlen (full) > 10 && full[10] == ' ')
-    full[10] = 'T';
-  g_autoptr (GDateTime) date = g_date_time_new_from_iso8601 (full, zone);
-  if (date == NULL) {
-    base_error_set (error, SLUICE_ERROR_DELTA_TIMESTAMP_INVALID,
-                    "The provided timestamp ('%s') cannot be converted to a timestamp", value);
-    base_error_add_param (error, "expr", value);
+  options->starting_timestamp_ms = 0;
+  if (!is_null && session != NULL &&
+      !duck_session_query_int64 (session, sql, NULL, &options->starting_timestamp_ms, &is_null, error))
     return FALSE;
-  }
-  options->starting_timestamp_ms = g_date_time_to_unix (date) * 1000 + g_date_time_get_microsecond (date) / 1000;
-  return TRUE;
+  if (!is_null)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DELTA_TIMESTAMP_INVALID,
+                  "The provided timestamp ('%s') cannot be converted to a timestamp", value);
+  base_error_add_param (error, "expr", value);
+  return FALSE;
 }
 
 static gboolean
@@ -118,7 +107,7 @@ unknown_option (const char *key, GError **error)
 }
 
 static gboolean
-read_option (const char *key, const char *value, BaseSettings *settings, StreamDeltaOptions *options, GError **error)
+read_option (const char *key, const char *value, DuckSession *session, StreamDeltaOptions *options, GError **error)
 {
   gboolean ignore_file_deletion = FALSE;
   const struct {
@@ -156,7 +145,7 @@ read_option (const char *key, const char *value, BaseSettings *settings, StreamD
   if (g_ascii_strcasecmp (key, "startingVersion") == 0)
     return read_starting_version (value, options, error);
   if (g_ascii_strcasecmp (key, "startingTimestamp") == 0)
-    return read_starting_timestamp (value, settings, options, error);
+    return read_starting_timestamp (value, session, options, error);
   if (g_ascii_strcasecmp (key, "maxFilesPerTrigger") == 0)
     return (base_text_parse_int64 (value, &options->max_files) && options->max_files > 0) ||
            illegal (key, value, "a positive whole number", error);
@@ -169,14 +158,13 @@ read_option (const char *key, const char *value, BaseSettings *settings, StreamD
 }
 
 gboolean
-stream_delta_options_read (const char *const *pairs, BaseSettings *settings, StreamDeltaOptions *options,
-                           GError **error)
+stream_delta_options_read (const char *const *pairs, DuckSession *session, StreamDeltaOptions *options, GError **error)
 {
   StreamDeltaOptions read = { .starting_version = -1, .starting_timestamp_ms = G_MININT64, .fail_on_data_loss = TRUE };
   gboolean has_files = FALSE;
 
   for (guint i = 0; pairs != NULL && pairs[i] != NULL && pairs[i + 1] != NULL; i += 2) {
-    if (!read_option (pairs[i], pairs[i + 1], settings, &read, error))
+    if (!read_option (pairs[i], pairs[i + 1], session, &read, error))
       return FALSE;
     has_files = has_files || g_ascii_strcasecmp (pairs[i], "maxFilesPerTrigger") == 0;
   }
@@ -194,11 +182,11 @@ stream_delta_options_read (const char *const *pairs, BaseSettings *settings, Str
 }
 
 gboolean
-stream_table_check_options (const char *const *options, BaseSettings *settings, gboolean *is_feed, GError **error)
+stream_table_check_options (const char *const *options, DuckSession *session, gboolean *is_feed, GError **error)
 {
   StreamDeltaOptions read;
 
-  if (!stream_delta_options_read (options, settings, &read, error))
+  if (!stream_delta_options_read (options, session, &read, error))
     return FALSE;
   *is_feed = read.read_change_feed;
   return TRUE;
@@ -209,7 +197,7 @@ stream_table_new (const StreamTableRequest *request, GError **error)
 {
   StreamDeltaOptions options;
 
-  if (!stream_delta_options_read (request->options, request->settings, &options, error))
+  if (!stream_delta_options_read (request->options, request->session, &options, error))
     return NULL;
   if (request->no_limits)
     options.max_files = options.max_bytes = 0;

@@ -16,15 +16,18 @@
 
 G_BEGIN_DECLS
 
+typedef struct DuckSession DuckSession;
+
 typedef struct {
   guint index;                /* number of the source among the sources of the query */
   const char *name;           /* of the table, for errors and lineage */
   DeltaSnapshot *snapshot;    /* the table now: gives the schema and fixes the end */
   const char *const *options; /* (nullable): key, value, …, NULL as of `WITH (…)` or readStream; keys without case */
-  BaseSettings *settings;   /* (nullable): time zone, engine.cdf.*, spark.databricks.delta.…; NULL = their defaults */
-  StreamProgress *progress; /* (nullable): where schemas are tracked; NULL = analysis only */
-  gboolean no_limits;       /* maxFilesPerTrigger and maxBytesPerTrigger do not count */
-  BaseCancel *cancel;       /* (nullable) */
+  BaseSettings *settings;     /* (nullable): engine.cdf.*, spark.databricks.delta.…; NULL = their defaults */
+  DuckSession *session;       /* (nullable): reads timestamps in its time zone */
+  StreamProgress *progress;   /* (nullable): where schemas are tracked; NULL = analysis only */
+  gboolean no_limits;         /* maxFilesPerTrigger and maxBytesPerTrigger do not count */
+  BaseCancel *cancel;         /* (nullable) */
 } StreamTableRequest;
 
 /**
@@ -46,7 +49,7 @@ StreamSource *stream_table_new (const StreamTableRequest *request, GError **erro
 /* Whether @options can be those of a stream; @is_feed: (out): whether they ask for the change feed.
  * Errors: DELTA_ILLEGAL_OPTION, DELTA_REGEX_OPT_SYNTAX_ERROR, DELTA_TIMESTAMP_INVALID,
  * DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET, INVALID_OPTION for an unknown key. */
-gboolean stream_table_check_options (const char *const *options, BaseSettings *settings, gboolean *is_feed,
+gboolean stream_table_check_options (const char *const *options, DuckSession *session, gboolean *is_feed,
                                      GError **error);
 
 G_END_DECLS

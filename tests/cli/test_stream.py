@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""`sluice stream`: the patterns of cdf.md §12 in one command each, every option of §10, errors by name, the checkpoint's files."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+SLUICE = os.environ.get("SLUICE") or str(pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice")
+FEED = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+
+
+class Warehouse:
+    """A warehouse in a temporary directory."""
+
+    def __init__(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="sluice-stream-"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def command(self, *arguments, env=None):
+        return subprocess.run([SLUICE, *arguments], capture_output=True, text=True, cwd=self.root, timeout=120,
+                              env={**os.environ, "SLUICE_WAREHOUSE": str(self.root / "wh"), **(env or {})})
+
+    def sql(self, text):
+        """Rows of the last statement that has some, as tuples, sorted."""
+        result = subprocess.run([SLUICE, "sql", "-o", "json", "-f", "-"], input=text, capture_output=True, text=True, cwd=self.root,
+                                env={**os.environ, "SLUICE_WAREHOUSE": str(self.root / "wh")}, timeout=120)
+        if result.returncode != 0:
+            raise AssertionError(result.stderr)
+        rows = [tuple(json.loads(line).values()) for line in result.stdout.splitlines()]
+        return sorted(rows, key=str)
+
+    def stream(self, *arguments, checkpoint="cp"):
+        """Runs it; the numbers of rows of its batches."""
+        result = self.command("stream", *arguments, "--checkpoint", checkpoint, "--json")
+        if result.returncode != 0:
+            raise AssertionError(f"{result.returncode}: {result.stderr}")
+        return [json.loads(line)["numOutputRows"] for line in result.stdout.splitlines()]
+
+    def refused(self, condition, *arguments, checkpoint="cp"):
+        result = self.command("stream", *arguments, "--checkpoint", checkpoint)
+        if result.returncode == 0 or f"[{condition}]" not in result.stderr:
+            raise AssertionError(f"not [{condition}] but {result.returncode}: {result.stdout}{result.stderr}")
+        return result.stderr
+
+    @contextlib.contextmanager
+    def follow(self, *arguments, checkpoint="cp"):
+        """A stream that keeps running, with its output piped."""
+        process = subprocess.Popen([SLUICE, "stream", *arguments, "--checkpoint", checkpoint], cwd=self.root, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "SLUICE_WAREHOUSE": str(self.root / "wh")})
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+    def offsets(self, batch, checkpoint="cp"):
+        lines = (self.root / checkpoint / "offsets" / str(batch)).read_text().split("\n")
+        assert lines[0] == "v1", lines
+        return [json.loads(line) for line in lines[1:] if line != "-"]
+
+    def rows_of(self, table="sink", columns="id"):
+        return [row[0] if len(row) == 1 else row for row in self.sql(f"SELECT {columns} FROM {table}")]
+
+
+def option(*pairs):
+    return [word for pair in pairs for word in ("--option", pair)]
+
+
+class Patterns(unittest.TestCase):
+    def test_archive_of_a_feed_appends_only_what_is_new(self):
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE t (id INT, name STRING) {FEED}; INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO t VALUES (3, 'c')")
+            self.assertEqual(w.stream("t", "archive", "--changes"), [3])
+            self.assertEqual(w.stream("t", "archive", "--changes"), [])
+            w.sql("DELETE FROM t WHERE id = 3; INSERT INTO t VALUES (4, 'd')")
+            self.assertEqual(w.stream("t", "archive", "--changes"), [2])
+            self.assertEqual(w.rows_of("archive", "id, _change_type, _commit_version"),
+                             [(1, "insert", 2), (2, "insert", 2), (3, "delete", 3), (3, "insert", 2), (4, "insert", 4)])
+            self.assertEqual(w.rows_of("archive", "count(*), count(_commit_timestamp)"), [(5, 5)])
+
+    def test_recovery_at_a_version_has_no_snapshot_and_no_duplicates(self):
+        with Warehouse() as w:
+            inserts = "; ".join(f"INSERT INTO t VALUES ({i})" for i in range(1, 81))
+            w.sql(f"CREATE TABLE t (id INT) {FEED}; {inserts}")
+            self.assertEqual(sum(w.stream("t", "archive", "--changes", *option("startingVersion=0"), checkpoint="lost")), 80)
+            w.sql("INSERT OVERWRITE archive SELECT * FROM archive WHERE _commit_version <= 75")
+            w.stream("t", "archive", "--changes", *option("startingVersion=76"))
+            self.assertEqual(w.rows_of("archive", "count(*), count(DISTINCT id), max(_commit_version)"), [(80, 80, 80)])
+
+    def test_directories_and_queries_stand_for_names(self):
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE delta.`{w.root}/src` (id INT, v INT); INSERT INTO delta.`{w.root}/src` VALUES (1, 10), (2, 20)")
+            self.assertEqual(w.stream("./src", "./out/sink"), [2])
+            self.assertEqual(w.rows_of(f"delta.`{w.root}/out/sink`", "id, v"), [(1, 10), (2, 20)])
+            query = f"SELECT id + 1 AS next, v FROM STREAM delta.`{w.root}/src` WITH (startingVersion = '0') WHERE v > 10"
+            self.assertEqual(w.stream("--query", query, "s2", checkpoint="cp2"), [1])
+            self.assertEqual(w.rows_of("s2", "next, v"), [(3, 20)])
+
+    def test_static_side_of_a_join_is_read_as_it_is(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); CREATE TABLE names (id INT, name STRING); INSERT INTO t VALUES (1), (2); INSERT INTO names VALUES (1, 'a')")
+            self.assertEqual(w.stream("--query", "SELECT t.id, n.name FROM STREAM t LEFT JOIN names n ON t.id = n.id", "sink"), [2])
+            self.assertEqual(w.rows_of(columns="id, name"), [(1, "a"), (2, None)])
+
+    def test_sink_is_partitioned_and_grows_when_asked(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT, d STRING); INSERT INTO t VALUES (1, 'x')")
+            w.stream("t", "sink", "--partition-by", "d")
+            self.assertTrue((w.root / "wh" / "sink" / "d=x").is_dir())
+            w.sql("CREATE TABLE u (id INT, d STRING, more INT); INSERT INTO u VALUES (2, 'y', 7)")
+            self.assertNotEqual(w.command("stream", "u", "sink", "--checkpoint", "cp2").returncode, 0)
+            self.assertEqual(w.stream("u", "sink", "--merge-schema", checkpoint="cp3"), [1])
+            self.assertEqual(w.rows_of(columns="id, more"), [(1, None), (2, 7)])
+
+
+class Checkpoints(unittest.TestCase):
+    def test_files_are_those_of_spark(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+            w.stream("t", "sink")
+            id = json.loads((w.root / "cp" / "metadata").read_text())["id"]
+            table = last_metadata(w, "t")["id"]
+            head, offset = w.offsets(0)
+            self.assertEqual((head["batchWatermarkMs"], head["conf"]), (0, {}))
+            self.assertEqual(list(offset.items()), [("sourceVersion", 1), ("reservoirId", table), ("reservoirVersion", 2), ("index", -1),
+                                                    ("isStartingVersion", False)])
+            self.assertEqual((w.root / "cp/commits/0").read_text(), 'v1\n{"nextBatchWatermarkMs":0}')
+            commit = (w.root / "wh/sink/_delta_log" / f"{1:020}.json").read_text()
+            self.assertIn(f'"txn":{{"appId":"{id}","version":0', commit)
+            self.assertIn('"operation":"STREAMING UPDATE"', commit)
+
+    def test_offsets_of_spark_inside_a_commit_and_a_snapshot_are_gone_on_from(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT, p INT) PARTITIONED BY (p); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+            w.stream("t", "probe", *option("maxFilesPerTrigger=1"))
+            id = w.offsets(0)[1]["reservoirId"]
+            order = [int(row[0]) for row in w.sql("SELECT id FROM probe")]
+            for number, (version, index, is_start, n_left) in enumerate([(1, 0, False, 2), (1, 1, True, 1), (1, -1, False, 3)]):
+                checkpoint = w.root / f"spark-{number}"
+                (checkpoint / "offsets").mkdir(parents=True)
+                (checkpoint / "commits").mkdir()
+                (checkpoint / "metadata").write_text('{"id":"11111111-2222-3333-4444-555555555555"}')
+                (checkpoint / ".metadata.crc").write_bytes(b"crc")
+                offset = {"sourceVersion": 1, "reservoirId": id, "reservoirVersion": version, "index": index, "isStartingVersion": is_start}
+                (checkpoint / "offsets/7").write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{"spark.sql.x":"y"}}\n'
+                                                      + json.dumps(offset, separators=(",", ":")))
+                (checkpoint / "commits/7").write_text('v1\n{"nextBatchWatermarkMs":0}')
+                self.assertEqual(sum(w.stream("t", f"sink{number}", checkpoint=str(checkpoint))), n_left)
+                self.assertTrue((checkpoint / "offsets/8").exists())
+            self.assertEqual(sorted(order), [1, 2, 3])
+
+    def test_batch_in_the_sink_is_not_written_again(self):
+        """A crash between the commit and its mark; and a checkpoint that is older than the sink."""
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+            w.stream("t", "sink")
+            (w.root / "cp/commits/0").unlink()
+            result = w.command("stream", "t", "sink", "--checkpoint", "cp")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(w.rows_of(), [1])
+            shutil.copytree(w.root / "cp", w.root / "old")
+            w.sql("INSERT INTO t VALUES (2)")
+            self.assertEqual(w.stream("t", "sink"), [1])
+            w.sql("INSERT INTO t VALUES (3)")
+            w.refused("FLOW_CHECKPOINT_CORRUPT", "t", "sink", checkpoint="old")
+            self.assertEqual(w.rows_of(), [1, 2])
+
+    def test_damaged_files_are_refused(self):
+        damages = {"offsets/0": ["", "v9\n{}", "v1\nnonsense\n{}", 'v1\n{}\n{"sourceVersion":1}', 'v1\n{}\nx'], "metadata": ["", "[]", '{"id":""}']}
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+            w.stream("t", "sink")
+            for file, texts in damages.items():
+                good = (w.root / "cp" / file).read_text()
+                for text in texts:
+                    (w.root / "cp" / file).write_text(text)
+                    w.refused("FLOW_CHECKPOINT_CORRUPT", "t", "sink")
+                (w.root / "cp" / file).write_text('v1\n{}\n{"sourceVersion":9,"reservoirId":"x","reservoirVersion":1,"index":-1}')
+                if file != "metadata":
+                    w.refused("DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION", "t", "sink")
+                (w.root / "cp" / file).write_text(good)
+            self.assertEqual(w.rows_of(), [1])
+
+    def test_one_stream_at_a_time(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+            with w.follow("t", "sink", "--trigger", "processing-time=1 hour") as first:
+                self.assertIn("1 row,", first.stdout.readline())
+                w.refused("CONCURRENT_STREAM_LOG_UPDATE", "t", "sink")
+                first.send_signal(signal.SIGTERM)
+                out, _ = first.communicate(timeout=60)
+                self.assertEqual(first.returncode, 0)
+                self.assertIn("1 batch, 1 row", out)
+
+
+class Options(unittest.TestCase):
+    def test_limits_cut_between_commits_and_between_files_of_the_snapshot(self):
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE t (id INT, p INT) PARTITIONED BY (p) {FEED}; INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+            self.assertEqual(w.stream("t", "a", "--changes", *option("maxFilesPerTrigger=1")), [1, 1, 1])
+            w.sql("INSERT INTO t VALUES (4, 1), (5, 2), (6, 3), (7, 4), (8, 5); INSERT INTO t VALUES (9, 1), (10, 2)")
+            self.assertEqual(w.stream("t", "a", "--changes", *option("maxFilesPerTrigger=1")), [5, 2])
+            self.assertEqual(w.stream("t", "b", *option("maxBytesPerTrigger=1b", "startingVersion=0"), checkpoint="cp2"), [3, 5, 2])
+            self.assertEqual(w.stream("t", "c", *option("maxFilesPerTrigger=1"), "--trigger", "once", checkpoint="cp3"), [10])
+            self.assertEqual(w.stream("t", "d", *option("maxFilesPerTrigger=4", "startingVersion=1"), checkpoint="cp4"), [3, 5, 2])
+
+    def test_starts(self):
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE t (id INT) {FEED}; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+            self.assertEqual(w.stream("t", "late", "--changes", *option("startingVersion=latest")), [])
+            self.assertEqual(w.stream("t", "two", *option("startingVersion=2"), checkpoint="c2"), [1])
+            self.assertEqual(w.stream("t", "past", *option("startingTimestamp=2020-01-01"), checkpoint="c3"), [2])
+            w.sql("INSERT INTO t VALUES (3)")
+            self.assertEqual(w.stream("t", "late", "--changes", *option("startingVersion=latest")), [1])
+            self.assertEqual(w.rows_of("late"), [3])
+            # Once there is an offset the start counts no more.
+            self.assertEqual(w.stream("t", "two", *option("startingVersion=0"), checkpoint="c2"), [1])
+            self.assertEqual(w.rows_of("two"), [2, 3])
+
+    def test_a_start_that_is_not_there_is_refused_or_waited_for(self):
+        wait = ["--set", "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled=true"]
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE t (id INT) {FEED}; INSERT INTO t VALUES (1)")
+            for changes in ([], ["--changes"]):
+                w.refused("DELTA_VERSION_NOT_FOUND", "t", "sink", *changes, *option("startingVersion=3"))
+                w.refused("DELTA_TIMESTAMP_GREATER_THAN_COMMIT", "t", "sink", *changes, *option("startingTimestamp=2999-01-01"))
+            self.assertEqual(w.stream("t", "sink", "--changes", *wait, *option("startingVersion=3"), checkpoint="w"), [])
+            w.sql("INSERT INTO t VALUES (2); INSERT INTO t VALUES (3)")
+            self.assertEqual(w.stream("t", "sink", "--changes", *wait, *option("startingVersion=3"), checkpoint="w"), [1])
+            self.assertEqual(w.rows_of(), [3])
+
+    def test_bad_options_are_refused_by_name(self):
+        cases = {"DELTA_ILLEGAL_OPTION": ["startingVersion=-1", "startingVersion=x", "maxFilesPerTrigger=0", "maxBytesPerTrigger=lots", "ignoreDeletes=maybe",
+                                          "allowSourceColumnDrop=often"],
+                 "DELTA_REGEX_OPT_SYNTAX_ERROR": ["excludeRegex=("], "DELTA_TIMESTAMP_INVALID": ["startingTimestamp=yesterday"],
+                 "INVALID_OPTION": ["skipChangeCommit=true", "endingVersion=3"]}
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT)")
+            for condition, options in cases.items():
+                for one in options:
+                    w.refused(condition, "t", "sink", *option(one))
+            w.refused("DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET", "t", "sink", *option("startingVersion=1", "startingTimestamp=2020-01-01"))
+            w.refused("TABLE_OR_VIEW_NOT_FOUND", "tt", "sink")
+            w.refused("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION", "-q", "SELECT count(*) AS n FROM STREAM t", "sink")
+            for bad in (["t"], ["t", "sink", "--trigger", "sometimes"], ["t", "sink", "--mode", "update"], ["-q", "SELECT 1", "a", "b"]):
+                self.assertEqual(w.command("stream", *bad, "--checkpoint", "cp").returncode, 2)
+            self.assertEqual(w.command("stream", "t", "sink").returncode, 2)
+
+    def test_excluded_files_give_nothing_whatever_the_order(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'); INSERT INTO t VALUES (4, 'b')")
+            self.assertEqual(w.stream("t", "sink", *option("excludeRegex=p=b/", "maxFilesPerTrigger=1")), [1, 1])
+            w.sql("INSERT INTO t VALUES (5, 'b'); INSERT INTO t VALUES (6, 'b'), (7, 'd')")
+            self.assertEqual(w.stream("t", "sink", *option("excludeRegex=p=b/")), [1])
+            self.assertEqual(w.rows_of(), [1, 3, 7])
+
+    def test_changes_in_a_stream_of_appended_rows(self):
+        """R25, R45: each option, and the named refusals without one."""
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1), (2), (3)")
+            for name in ("plain", "skip", "deletes", "changes"):
+                self.assertEqual(w.stream("t", name, checkpoint=name), [3])
+            w.sql("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (4)")
+            text = w.refused("DELTA_SOURCE_TABLE_IGNORE_CHANGES", "t", "plain", checkpoint="plain")
+            self.assertIn("version 2", text)
+            self.assertIn("skipChangeCommits", text)
+            w.refused("DELTA_SOURCE_TABLE_IGNORE_CHANGES", "t", "deletes", *option("ignoreDeletes=true"), checkpoint="deletes")
+            self.assertEqual(w.stream("t", "skip", *option("skipChangeCommits=true"), checkpoint="skip"), [1])
+            self.assertEqual(w.rows_of("skip"), [1, 2, 3, 4])
+            w.stream("t", "changes", *option("ignoreChanges=true"), checkpoint="changes")
+            self.assertEqual(w.rows_of("changes"), [1, 1, 2, 3, 3, 4])
+            w.sql("CREATE TABLE p (id INT); INSERT INTO p VALUES (1)")
+            w.stream("p", "pp", checkpoint="pp")
+            w.sql("DELETE FROM p; INSERT INTO p VALUES (2)")
+            w.refused("DELTA_SOURCE_IGNORE_DELETE", "p", "pp", checkpoint="pp")
+            self.assertEqual(w.stream("p", "pp", *option("ignoreDeletes=true"), checkpoint="pp"), [1])
+
+    def test_log_that_was_cleaned_up(self):
+        with Warehouse() as w:
+            inserts = "; ".join(f"INSERT INTO t VALUES ({i})" for i in range(1, 13))
+            for feed, checkpoint in ((["--changes"], "f"), ([], "d")):
+                w.sql(f"DROP TABLE IF EXISTS t; CREATE TABLE t (id INT) {FEED}; INSERT INTO t VALUES (0)")
+                w.stream("t", f"sink_{checkpoint}", *feed, checkpoint=checkpoint)
+                w.sql(inserts)
+                for version in range(10):
+                    (w.root / "wh/t/_delta_log" / f"{version:020}.json").unlink()
+                text = w.refused("DELTA_MISSING_FILES_UNEXPECTED_VERSION", "t", f"sink_{checkpoint}", *feed, checkpoint=checkpoint)
+                self.assertIn("version 10", text)
+                self.assertEqual(w.stream("t", f"sink_{checkpoint}", *feed, *option("failOnDataLoss=false"), checkpoint=checkpoint), [4])
+                w.refused("DELTA_VERSION_NOT_FOUND", "t", "other", *feed, *option("startingVersion=5"), checkpoint="new" + checkpoint)
+
+    def test_feed_that_was_not_recorded_and_another_table(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+            w.refused("DELTA_MISSING_CHANGE_DATA", "t", "sink", "--changes", *option("startingVersion=0"))
+            w.sql("CREATE TABLE u (id INT); INSERT INTO u VALUES (1)")
+            w.stream("u", "copy", checkpoint="u")
+            w.sql("DROP TABLE u; CREATE TABLE u (id INT); INSERT INTO u VALUES (5)")
+            w.refused("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", "u", "copy", checkpoint="u")
+            self.assertEqual(w.rows_of("copy"), [1])
+
+    def test_commits_without_rows_are_stepped_over_for_good(self):
+        """Otherwise their clean-up would look like a loss."""
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT, p INT) PARTITIONED BY (p); INSERT INTO t VALUES (1, 1)")
+            w.stream("t", "sink", *option("excludeRegex=p=2"))
+            w.sql("; ".join(f"INSERT INTO t VALUES ({i}, 2)" for i in range(12)))
+            self.assertEqual(w.stream("t", "sink", *option("excludeRegex=p=2")), [])
+            self.assertEqual(w.offsets(1)[1]["reservoirVersion"], 14)
+            for version in range(10):
+                (w.root / "wh/t/_delta_log" / f"{version:020}.json").unlink()
+            w.sql("INSERT INTO t VALUES (99, 1)")
+            self.assertEqual(w.stream("t", "sink", *option("excludeRegex=p=2")), [1])
+
+    def test_processing_time_follows_the_table(self):
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE t (id INT) {FEED}; INSERT INTO t VALUES (1)")
+            with w.follow("t", "sink", "--changes", "--trigger", "processing-time=100 milliseconds") as process:
+                self.assertIn("batch 0: 1 row", process.stdout.readline())
+                w.sql("INSERT INTO t VALUES (2), (3)")
+                self.assertIn("batch 1: 2 rows", process.stdout.readline())
+                # A new column ends it once; it goes on when started again.
+                (w.root / "wh/t/_delta_log" / f"{3:020}.json").write_text(metadata_with_column(w, "t", "more"))
+                _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn("[DELTA_SCHEMA_CHANGED_WITH_VERSION]", errors)
+            w.sql("INSERT INTO t VALUES (4, 'm')")
+            self.assertEqual(w.stream("t", "sink", "--changes", "--merge-schema"), [1])
+            self.assertEqual(w.rows_of(columns="id, more"), [(1, None), (2, None), (3, None), (4, "m")])
+
+
+def last_metadata(w, table):
+    found = None
+    for file in sorted((w.root / "wh" / table / "_delta_log").glob("*.json")):
+        for line in file.read_text().splitlines():
+            action = json.loads(line)
+            found = action.get("metaData", found)
+    return found
+
+
+def metadata_with_column(w, table, name):
+    """A commit that adds a STRING column, as ALTER TABLE … ADD COLUMN writes it."""
+    metadata = last_metadata(w, table)
+    schema = json.loads(metadata["schemaString"])
+    schema["fields"].append({"name": name, "type": "string", "nullable": True, "metadata": {}})
+    metadata["schemaString"] = json.dumps(schema)
+    return json.dumps({"commitInfo": {"operation": "ADD COLUMNS"}}) + "\n" + json.dumps({"metaData": metadata}) + "\n"
+
+
+if __name__ == "__main__":
+    unittest.main()
