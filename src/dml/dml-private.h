@@ -17,6 +17,7 @@ gboolean dml_drop_table (const DmlContext *context, const SqlStatement *statemen
 gboolean dml_insert (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_delete (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_update (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
+gboolean dml_merge (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_truncate (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error);
 gboolean dml_alter (const DmlContext *context, const SqlStatement *statement, GError **error);
 gboolean dml_comment (const DmlContext *context, const SqlStatement *statement, GError **error);

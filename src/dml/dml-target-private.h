@@ -54,8 +54,10 @@ typedef struct {
   DmlLeaf *leaf;
 
   /* Set by whoever plans a scan of the target: */
-  GArray *skips;             /* DeltaPredicate: what rows of interest satisfy, beside what the query itself says */
-  GPtrArray *skip_constants; /* what they borrow */
+  GArray *skips;         /* DeltaPredicate: what rows of interest satisfy, beside what the query itself says */
+  GPtrArray *skip_texts; /* what they borrow: freed with g_free() */
+  DeltaScan *seen;       /* (nullable): rows of dml_match, whose c0 numbers this scan's files, are left out */
+  gboolean fills;        /* fields that values of structs lack become NULL (schema evolution) */
 
   /* Left by the newest scan of the target: */
   DeltaScan *scan;     /* whose file numbers DML_FILE tells */
@@ -125,6 +127,8 @@ RelationPlan *dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_ext
                               GError **error);
 
 gboolean dml_is_generated (const BaseField *field);
+/* What DEFAULT is for the column: its CURRENT_DEFAULT, else NULL. Errors: the parser's. */
+SqlExpr *dml_default_value (const BaseField *field, SqlArena *arena, GError **error);
 /* Drops a temporary table of the statement's. */
 void dml_drop_temporary (const DmlContext *context, const char *table);
 
@@ -153,6 +157,8 @@ gboolean dml_attempt (const DmlContext *context, const SqlStatement *statement, 
 
 /* A row of BIGINT columns. @names: NULL-terminated. */
 void dml_result_counts (DmlResult *result, const char *const *names, const gint64 *counts);
+/* `(a = 1)`, as commitInfo has it. Returns: (transfer full). */
+char *dml_condition_text (const SqlExpr *condition);
 /* `["(a = 1)"]`, `[]` for NULL. Returns: (transfer full). */
 char *dml_predicate_text (const SqlExpr *condition);
 

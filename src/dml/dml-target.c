@@ -29,6 +29,26 @@ struct DmlLeaf {
 static const char *const target_places[] = { DML_FILE, DML_ROW, DML_ROW_ID };
 static const char *const source_places[] = { DML_SOURCE_ROW };
 
+/* The scan's rows without those of dml_match. The two scans number files each in its own way. */
+static void
+append_unseen (DmlTarget *target, const DeltaScanRequest *request, GString *out)
+{
+  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GString) map = g_string_new ("(-1::BIGINT, -1::BIGINT)");
+  for (guint i = 0; i < delta_scan_n_files (target->seen); i++)
+    g_hash_table_insert (numbers, (gpointer) delta_file_path (delta_scan_file (target->seen, i)),
+                         GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < delta_scan_n_files (target->scan); i++) {
+    guint seen = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, delta_file_path (delta_scan_file (target->scan, i))));
+    if (seen > 0)
+      g_string_append_printf (map, ", (%u, %u)", seen - 1, i);
+  }
+  g_string_append_printf (out,
+                          "SELECT t.* FROM (%s) t ANTI JOIN (SELECT m.here, d.c1 FROM dml_match d JOIN (VALUES %s) "
+                          "m(seen, here) ON d.c0 = m.seen) d ON t.%s = d.here AND t.%s = d.c1",
+                          delta_scan_sql (target->scan), map->str, request->file_index_name, request->row_number_name);
+}
+
 static gboolean
 target_scan (DmlLeaf *leaf, const RelationScan *scan, RelationText *out, GError **error)
 {
@@ -75,7 +95,10 @@ target_scan (DmlLeaf *leaf, const RelationScan *scan, RelationText *out, GError 
     return FALSE;
   g_clear_pointer (&target->scan, delta_scan_unref);
   target->scan = delta_scan_ref (made);
-  g_string_append (relation_text_sql (out), delta_scan_sql (made));
+  if (target->seen != NULL)
+    append_unseen (target, &request, relation_text_sql (out));
+  else
+    g_string_append (relation_text_sql (out), delta_scan_sql (made));
   relation_text_hold (out, made, (GDestroyNotify) delta_scan_unref);
   return TRUE;
 }
@@ -201,14 +224,6 @@ static const RelationResolverClass resolver_class = { find_table, find_table_fun
 
 /* ---- life ---- */
 
-static void
-constant_free (gpointer data)
-{
-  DeltaConstant *constant = data;
-  g_free ((char *) constant->text);
-  g_free (constant);
-}
-
 void
 dml_target_free (DmlTarget *target)
 {
@@ -224,7 +239,8 @@ dml_target_free (DmlTarget *target)
   g_clear_pointer (&target->snapshot, delta_snapshot_unref);
   catalog_reference_clear (&target->reference);
   g_array_unref (target->skips);
-  g_ptr_array_unref (target->skip_constants);
+  g_ptr_array_unref (target->skip_texts);
+  g_clear_pointer (&target->seen, delta_scan_unref);
   g_strfreev (target->qualifier);
   g_free (target->name);
   g_free (target);
@@ -278,7 +294,7 @@ dml_target_open (const DmlContext *context, const SqlName *name, const char *wha
   target->context = context;
   target->start_us = g_get_monotonic_time ();
   target->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
-  target->skip_constants = g_ptr_array_new_with_free_func (constant_free);
+  target->skip_texts = g_ptr_array_new_with_free_func (g_free);
   target->snapshot = dml_open (context, name, &target->reference, error);
   if (target->snapshot == NULL || !check_kind (target, name, what, error))
     return NULL;
@@ -459,6 +475,13 @@ is_default_word (const SqlExpr *expr)
          g_ascii_strcasecmp (expr->u.column.name.parts[0].text, "DEFAULT") == 0;
 }
 
+SqlExpr *
+dml_default_value (const BaseField *field, SqlArena *arena, GError **error)
+{
+  const char *text = field->metadata != NULL ? base_json_string (field->metadata, "CURRENT_DEFAULT") : NULL;
+  return text != NULL ? sql_parse_expression (arena, text, -1, NULL, error) : sql_build_null (arena);
+}
+
 /* One SET, its name without qualifier and column. */
 typedef struct {
   const SqlAssignment *assignment;
@@ -562,12 +585,8 @@ dml_assigned_values (DmlTarget *target, const SqlAssignmentList *assignments, co
     values[k] = value_after (field->type, dml_column (arena, DML_TARGET_COLUMN, k), items, 0, arena, error);
     if (values[k] == NULL)
       return NULL;
-    if (is_default_word (values[k])) {
-      const char *text = field->metadata != NULL ? base_json_string (field->metadata, "CURRENT_DEFAULT") : NULL;
-      values[k] = text != NULL ? sql_parse_expression (arena, text, -1, NULL, error) : sql_build_null (arena);
-      if (values[k] == NULL)
-        return NULL;
-    }
+    if (is_default_word (values[k]) && (values[k] = dml_default_value (field, arena, error)) == NULL)
+      return NULL;
   }
   return g_steal_pointer (&values);
 }
@@ -585,8 +604,9 @@ dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_extra, const gboo
       base_struct_builder_add (builder, base_type_field (schema, k)->name, base_type_field (schema, k)->type, TRUE,
                                NULL);
   g_autoptr (BaseType) fitted = base_struct_builder_end (builder);
+  RelationAssignFlags flags = RELATION_ASSIGN_BY_NAME | (target->fills ? RELATION_ASSIGN_FILL : 0);
   g_autoptr (RelationPlan) assigned =
-      relation_plan_assign (plan, fitted, RELATION_ASSIGN_BY_NAME, target->name, NULL, &target->relation, error);
+      relation_plan_assign (plan, fitted, flags, target->name, NULL, &target->relation, error);
   if (assigned == NULL)
     return NULL;
   g_autoptr (SqlArena) arena = sql_arena_new ();
@@ -676,12 +696,16 @@ dml_result_counts (DmlResult *result, const char *const *names, const gint64 *co
 }
 
 char *
+dml_condition_text (const SqlExpr *condition)
+{
+  g_autofree char *text = sql_print_expression (condition);
+  return condition->kind == SQL_EXPR_BINARY ? g_strdup_printf ("(%s)", text) : g_steal_pointer (&text);
+}
+
+char *
 dml_predicate_text (const SqlExpr *condition)
 {
-  if (condition == NULL)
-    return dml_json_list (NULL);
-  g_autofree char *text = sql_print_expression (condition);
-  g_autofree char *whole = condition->kind == SQL_EXPR_BINARY ? g_strdup_printf ("(%s)", text) : g_strdup (text);
-  const char *const list[] = { whole, NULL };
+  g_autofree char *text = condition != NULL ? dml_condition_text (condition) : NULL;
+  const char *const list[] = { text, NULL };
   return dml_json_list (list);
 }

@@ -164,6 +164,8 @@ static const struct {
   const char *hint;
 } unsupported_statements[] = {
   { SQL_STATEMENT_MERGE, "MERGE", "Keep the table by an AUTO CDC flow of a pipeline." },
+  { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
+  { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
   { SQL_STATEMENT_VACUUM, "VACUUM", NULL },
   { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
   { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
@@ -184,6 +186,7 @@ dml_handles (const SqlStatement *statement)
   case SQL_STATEMENT_REORG:
   case SQL_STATEMENT_DELETE:
   case SQL_STATEMENT_UPDATE:
+  case SQL_STATEMENT_MERGE:
   case SQL_STATEMENT_TRUNCATE:
   case SQL_STATEMENT_RESTORE:
   case SQL_STATEMENT_ALTER:
@@ -223,6 +226,9 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
     break;
   case SQL_STATEMENT_DELETE:
     ok = dml_delete (context, statement, &answer, error);
+    break;
+  case SQL_STATEMENT_MERGE:
+    ok = dml_merge (context, statement, &answer, error);
     break;
   case SQL_STATEMENT_UPDATE:
     ok = dml_update (context, statement, &answer, error);

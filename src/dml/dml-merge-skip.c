@@ -1,0 +1,164 @@
+/* Which rows of the target a MERGE can match at all, by the values that its source has: files are left out by them, and so are
+ * commits of other writers that cannot matter.
+ *
+ * `ON t.k = s.k AND …` gives `k IN (…)` for few distinct values and `k >= least AND k <= greatest` for more.
+ */
+#include "dml-merge-private.h"
+#include "duck-result.h"
+#include "duck-session.h"
+
+#include <string.h>
+
+#define MAX_VALUES 1000
+
+/* How values of a kind become constants: DuckDB text around `c0`, NULL for kinds that have none. */
+static const char *
+constant_text (BaseTypeKind kind)
+{
+  switch (kind) {
+  case BASE_TYPE_BYTE:
+  case BASE_TYPE_SHORT:
+  case BASE_TYPE_INTEGER:
+  case BASE_TYPE_LONG:
+    return "c0::BIGINT";
+  case BASE_TYPE_DATE:
+    return "(c0 - DATE '1970-01-01')::BIGINT";
+  case BASE_TYPE_TIMESTAMP:
+  case BASE_TYPE_TIMESTAMP_NTZ:
+    return "epoch_us(c0)";
+  case BASE_TYPE_STRING:
+    return "c0";
+  case BASE_TYPE_DECIMAL:
+    return "c0::VARCHAR";
+  default:
+    return NULL;
+  }
+}
+
+/* `=` compares the two as they are. */
+static gboolean
+compares_plainly (const BaseType *column, const BaseType *value)
+{
+  return (base_type_is_integral (column) && base_type_is_integral (value)) ||
+         base_type_equal (column, value, BASE_TYPE_EQUAL_EXACT);
+}
+
+/* All values that @sql gives as constants. Returns: (transfer full) (element-type DeltaConstant); texts are kept by the target. */
+static GArray *
+read_constants (Merge *merge, const char *sql, BaseTypeKind kind, GError **error)
+{
+  const DmlContext *context = merge->target->context;
+  g_autoptr (GArray) constants = g_array_new (FALSE, TRUE, sizeof (DeltaConstant));
+  g_autoptr (DuckResult) result = duck_session_query (context->duck, sql, context->cancel, error);
+  if (result == NULL)
+    return NULL;
+  for (;;) {
+    const DuckChunk *chunk = NULL;
+    if (!duck_result_next (result, &chunk, error))
+      return NULL;
+    if (chunk == NULL)
+      return g_steal_pointer (&constants);
+    for (guint i = 0; i < chunk->n_rows; i++) {
+      DeltaConstant constant = { .kind = kind };
+      if (duck_vector_is_null (&chunk->columns[0], i))
+        continue;
+      if (kind == BASE_TYPE_STRING || kind == BASE_TYPE_DECIMAL) {
+        gsize size = 0;
+        const char *text = duck_vector_string (&chunk->columns[0], i, &size);
+        char *copy = g_malloc (size + 1);
+        memcpy (copy, text, size);
+        copy[size] = '\0';
+        g_ptr_array_add (merge->target->skip_texts, copy);
+        constant.text = copy;
+        constant.text_bytes = size;
+      } else {
+        constant.integer = duck_vector_int64 (&chunk->columns[0], i);
+      }
+      g_array_append_val (constants, constant);
+    }
+  }
+}
+
+static void
+add_skip (Merge *merge, guint column, DeltaPredicateOp op, const GArray *constants)
+{
+  gsize size = sizeof (DeltaConstant) * constants->len;
+  DeltaConstant *copy = g_malloc (size + 1);
+  if (size > 0)
+    memcpy (copy, constants->data, size);
+  g_ptr_array_add (merge->target->skip_texts, copy);
+  DeltaPredicate predicate = { .column = column, .op = op, .constants = copy, .n_constants = constants->len };
+  g_array_append_val (merge->target->skips, predicate);
+}
+
+/* @text: of the source's expression, a SELECT of c0. */
+static gboolean
+skip_by_values (Merge *merge, guint column, const char *text, BaseTypeKind kind, GError **error)
+{
+  const char *constant = constant_text (kind);
+  g_autofree char *distinct = g_strdup_printf (
+      "SELECT %s FROM (SELECT DISTINCT c0 FROM (%s) WHERE c0 IS NOT NULL LIMIT %d)", constant, text, MAX_VALUES + 1);
+  g_autoptr (GArray) values = read_constants (merge, distinct, kind, error);
+  if (values == NULL)
+    return FALSE;
+  if (values->len <= MAX_VALUES) {
+    add_skip (merge, column, DELTA_PREDICATE_IN, values);
+    return TRUE;
+  }
+  static const struct {
+    const char *function;
+    DeltaPredicateOp op;
+  } bounds[] = { { "min", DELTA_PREDICATE_GE }, { "max", DELTA_PREDICATE_LE } };
+  for (guint i = 0; i < G_N_ELEMENTS (bounds); i++) {
+    g_autofree char *sql =
+        g_strdup_printf ("SELECT %s FROM (SELECT %s(c0) AS c0 FROM (%s))", constant, bounds[i].function, text);
+    g_autoptr (GArray) bound = read_constants (merge, sql, kind, error);
+    if (bound == NULL)
+      return FALSE;
+    if (bound->len == 1)
+      add_skip (merge, column, bounds[i].op, bound);
+  }
+  return TRUE;
+}
+
+/* @value: what ON says that @name is equal to. Does nothing when the one is no column of the target or the other is not of the source
+ * alone. */
+static gboolean
+try_pair (Merge *merge, const SqlExpr *name, SqlExpr *value, GError **error)
+{
+  DmlTarget *target = merge->target;
+  guint column, n_skipped;
+  if (name->kind != SQL_EXPR_COLUMN ||
+      !dml_assigned_column (target, &name->u.column.name, merge->sql->alias, &column, &n_skipped, NULL) ||
+      n_skipped != name->u.column.name.n)
+    return TRUE;
+  SqlNamed item = dml_named (merge->arena, value, "value");
+  SqlRelation *from = dml_leaf_relation (merge->arena, DML_SOURCE, merge->sql->source->alias);
+  g_autoptr (RelationPlan) plan = dml_bind (target, dml_query (merge->arena, &item, 1, from, NULL), TRUE, "ON", NULL);
+  if (plan == NULL)
+    return TRUE;
+  const BaseType *type = base_type_field (relation_plan_schema (plan), 0)->type;
+  const BaseType *column_type = base_type_field (write_batch_schema (target->batch), column)->type;
+  BaseTypeKind kind = base_type_kind (type);
+  if (constant_text (kind) == NULL || !compares_plainly (column_type, type))
+    return TRUE;
+  g_autoptr (RelationText) text = dml_lower (target, plan, error);
+  return text != NULL && skip_by_values (merge, column, relation_text_sql (text)->str, kind, error);
+}
+
+static gboolean
+visit (Merge *merge, const SqlExpr *on, GError **error)
+{
+  if (on->kind != SQL_EXPR_BINARY)
+    return TRUE;
+  if (on->u.binary.op == SQL_BINARY_AND)
+    return visit (merge, on->u.binary.left, error) && visit (merge, on->u.binary.right, error);
+  return on->u.binary.op != SQL_BINARY_EQ || (try_pair (merge, on->u.binary.left, on->u.binary.right, error) &&
+                                              try_pair (merge, on->u.binary.right, on->u.binary.left, error));
+}
+
+gboolean
+dml_merge_find_skips (Merge *merge, GError **error)
+{
+  return visit (merge, merge->sql->on, error);
+}
