@@ -7,49 +7,28 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
-#include "dml-private.h"
+#include "dml-insert-private.h"
 #include "relation-plan.h"
 #include "sql-build.h"
 #include "sql-parse.h"
+#include "sql-print.h"
 #include "write-schema.h"
 
 #include <string.h>
 
-#define MAX_ATTEMPTS 10
-
 static gboolean
-check_form (const DmlContext *context, const SqlInsert *insert, const SqlPosition *position, GError **error)
+check_form (const SqlInsert *insert, const SqlPosition *position, GError **error)
 {
   if (insert->once)
     return dml_unsupported (position, error, "INSERT INTO ONCE outside of a pipeline", NULL);
-  if (insert->replace_where != NULL)
-    return dml_unsupported (&insert->replace_where->position, error, "INSERT INTO … REPLACE WHERE",
-                            "Use INSERT OVERWRITE with the rows to be kept.");
-  if (insert->replace_using.n > 0)
-    return dml_unsupported (&insert->replace_using.items[0].position, error, "INSERT INTO … REPLACE USING", NULL);
-  if (insert->overwrite && insert->n_partition > 0)
-    return dml_unsupported (&insert->partition[0].name.position, error, "INSERT OVERWRITE … PARTITION",
-                            "Use INSERT OVERWRITE with the rows to be kept.");
-  const char *mode = context->settings != NULL
-                         ? base_settings_get (context->settings, "spark.sql.sources.partitionOverwriteMode")
-                         : NULL;
-  if (insert->overwrite && mode != NULL && g_ascii_strcasecmp (mode, "dynamic") == 0)
-    return dml_unsupported (position, error, "INSERT OVERWRITE with spark.sql.sources.partitionOverwriteMode=dynamic",
-                            NULL);
+  if (insert->overwrite && insert->replace_where != NULL)
+    return dml_unsupported (&insert->replace_where->position, error, "INSERT OVERWRITE … REPLACE WHERE",
+                            "Use INSERT INTO … REPLACE WHERE.");
+  if (insert->overwrite && insert->replace_using.n > 0)
+    return dml_unsupported (&insert->replace_using.items[0].position, error, "INSERT OVERWRITE … REPLACE USING",
+                            "Use INSERT INTO … REPLACE USING.");
   if (insert->if_not_exists)
     return dml_unsupported (position, error, "INSERT … IF NOT EXISTS", NULL);
-  return TRUE;
-}
-
-static gboolean
-check_target (const SqlInsert *insert, const CatalogReference *reference, DeltaSnapshot *snapshot, GError **error)
-{
-  if (delta_snapshot_domain (snapshot, "sluice.autoCdc") != NULL)
-    return dml_unsupported (&insert->table.position, error, "INSERT into the target of an AUTO CDC flow",
-                            "Send the rows through the flow's source.");
-  if (reference->entry != NULL && reference->entry->kind == CATALOG_KIND_MATERIALIZED_VIEW)
-    return dml_unsupported (&insert->table.position, error, "INSERT into a materialized view",
-                            "Change the tables that its query reads.");
   return TRUE;
 }
 
@@ -90,7 +69,7 @@ column_list (const SqlInsert *insert, BaseType *schema)
 
 /* The query's columns, then the values of PARTITION (p = v). */
 static RelationPlan *
-add_partition_values (const DmlContext *context, const SqlInsert *insert, RelationPlan *plan, GError **error)
+add_partition_values (DmlTarget *target, const SqlInsert *insert, RelationPlan *plan, GError **error)
 {
   guint n_given = base_type_n_fields (relation_plan_schema (plan)), n_items = n_given;
   g_autofree RelationItem *items = g_new0 (RelationItem, n_given + insert->n_partition + 1);
@@ -102,7 +81,7 @@ add_partition_values (const DmlContext *context, const SqlInsert *insert, Relati
     items[n_items].name = insert->partition[k].name.text;
     items[n_items++].expr = insert->partition[k].value;
   }
-  return n_items > n_given ? relation_plan_project (plan, items, n_items, context->relation, error)
+  return n_items > n_given ? relation_plan_project (plan, items, n_items, &target->relation, error)
                            : relation_plan_ref (plan);
 }
 
@@ -161,84 +140,95 @@ put_defaults (const SqlQuery *query, BaseType *schema, char **columns, SqlArena 
 
 /* ---- one attempt ---- */
 
-typedef struct {
-  guint64 n_rows;
-  gboolean is_done;
-} Attempt;
-
 static RelationPlan *
-fit_query (const DmlContext *context, const SqlInsert *insert, const CatalogReference *reference, BaseType *schema,
-           GError **error)
+fit_query (DmlTarget *target, const SqlInsert *insert, GError **error)
 {
+  BaseType *schema = write_batch_schema (target->batch);
   g_auto (GStrv) columns = column_list (insert, schema);
   g_autoptr (SqlArena) arena = sql_arena_new ();
   const SqlQuery *query = put_defaults (insert->query, schema, columns, arena, error);
-  g_autoptr (RelationPlan) plan = query != NULL ? relation_plan_new_query (query, context->relation, error) : NULL;
+  g_autoptr (RelationPlan) plan = query != NULL ? relation_plan_new_query (query, &target->relation, error) : NULL;
   if (plan == NULL)
     return NULL;
   if (relation_plan_is_streaming (plan)) {
     dml_unsupported (&insert->query->position, error, "A stream outside of a pipeline", NULL);
     return NULL;
   }
-  g_autoptr (RelationPlan) whole = add_partition_values (context, insert, plan, error);
+  g_autoptr (RelationPlan) whole = add_partition_values (target, insert, plan, error);
   if (whole == NULL)
     return NULL;
-  g_autofree char *name = dml_reference_text (reference);
   RelationAssignFlags flags =
       insert->by_name ? RELATION_ASSIGN_BY_NAME | RELATION_ASSIGN_FILL : RELATION_ASSIGN_BY_POSITION;
   RelationPlan *fitted =
-      write_plan_fit (whole, schema, flags, (const char *const *) columns, name, context->relation, error);
+      write_plan_fit (whole, schema, flags, (const char *const *) columns, target->name, &target->relation, error);
   if (fitted == NULL)
     sql_position_add_to_error (&insert->table.position, error);
   return fitted;
 }
 
+/* The new rows into the batch, and out of the table what they replace. */
 static gboolean
-try_once (const DmlContext *context, const SqlInsert *insert, gboolean last, Attempt *attempt, GError **error)
+stage (DmlTarget *target, const SqlInsert *insert, DmlReplace replaces, const char *rows, guint64 *n_rows,
+       json_t *metrics, GError **error)
 {
-  g_auto (CatalogReference) reference = { 0 };
-  g_autoptr (DeltaSnapshot) snapshot = dml_open (context, &insert->table, &reference, error);
-  if (snapshot == NULL || !check_target (insert, &reference, snapshot, error))
+  gint64 n_deleted = -1;
+  switch (replaces) {
+  case DML_REPLACE_NOTHING:
+    return write_batch_rows (target->batch, rows, WRITE_ROWS_DEFAULT, n_rows, error);
+  case DML_REPLACE_ALL:
+    return write_batch_remove_all (target->batch, NULL, error) &&
+           write_batch_rows (target->batch, rows, WRITE_ROWS_DEFAULT, n_rows, error);
+  case DML_REPLACE_PARTITIONS:
+  case DML_REPLACE_SAME:
+  case DML_REPLACE_WHERE:
+    break;
+  }
+  gboolean ok = dml_insert_replace (target, insert, replaces, rows, &n_deleted, n_rows, error);
+  dml_drop_temporary (target->context, "dml_rows");
+  if (ok && n_deleted >= 0)
+    json_object_set_new (metrics, "numDeletedRows", json_integer (n_deleted));
+  return ok;
+}
+
+static gboolean
+insert_once (const DmlContext *context, const SqlStatement *statement, gboolean last, DmlResult *result,
+             gboolean *is_done, GError **error)
+{
+  const SqlInsert *insert = &statement->u.insert;
+  g_autoptr (DmlTarget) target = dml_target_open (context, &insert->table, "INSERT", error);
+  if (target == NULL)
     return FALSE;
-  g_autoptr (RelationPlan) plan = fit_query (context, insert, &reference, delta_snapshot_schema (snapshot), error);
-  if (plan == NULL)
-    return FALSE;
-  RelationLowering lowering = { .now_us = context->relation->now_us, .session = context->duck };
-  g_autoptr (RelationText) text = relation_plan_lower (plan, &lowering, error);
+  g_autoptr (RelationPlan) plan = fit_query (target, insert, error);
+  g_autoptr (RelationText) text = plan != NULL ? dml_lower (target, plan, error) : NULL;
   if (text == NULL)
     return FALSE;
-  WriteOptions options = dml_write_options (context);
-  g_autoptr (WriteBatch) batch =
-      write_batch_begin (delta_snapshot_table (snapshot), snapshot, context->duck, &options, error);
-  if (batch == NULL || (insert->overwrite && !write_batch_remove_all (batch, NULL, error)) ||
-      !write_batch_rows (batch, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, &attempt->n_rows, error))
+  DmlReplace replaces = dml_insert_replaces (context, insert, target);
+  gboolean partly = replaces != DML_REPLACE_NOTHING && replaces != DML_REPLACE_ALL;
+  guint64 n_rows = 0;
+  g_autoptr (json_t) metrics = json_object ();
+  if (!stage (target, insert, replaces, relation_text_sql (text)->str, &n_rows, metrics, error))
     return FALSE;
-
   g_autofree char *partitions = dml_json_list (NULL);
-  g_autoptr (json_t) parameters = json_pack ("{s:s, s:s, s:s}", "mode", insert->overwrite ? "Overwrite" : "Append",
-                                             "statsOnLoad", "false", "partitionBy", partitions);
-  WriteCommit commit = { .operation = "WRITE", .parameters = parameters, .reads_table = insert->overwrite };
-  DeltaCommitResult result = { 0 };
-  if (!write_batch_commit (batch, &commit, &result, error))
+  g_autofree char *predicate = insert->replace_where != NULL ? sql_print_expression (insert->replace_where) : NULL;
+  g_autoptr (json_t) parameters =
+      json_pack ("{s:s, s:s, s:s}", "mode", replaces != DML_REPLACE_NOTHING ? "Overwrite" : "Append", "statsOnLoad",
+                 "false", "partitionBy", partitions);
+  if (predicate != NULL)
+    json_object_set_new (parameters, "predicate", json_string (predicate));
+  WriteCommit commit = { .operation = "WRITE",
+                         .parameters = parameters,
+                         .metrics = metrics,
+                         .counted = partly ? dml_replace_metrics : NULL,
+                         .reads_table = replaces == DML_REPLACE_ALL };
+  if (!dml_target_commit (target, &commit, last, is_done, error))
     return FALSE;
-  attempt->is_done = result.outcome == DELTA_COMMIT_DONE;
-  gboolean ok = attempt->is_done || !last || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return ok;
+  dml_result_inserted (result, n_rows);
+  return TRUE;
 }
 
 gboolean
 dml_insert (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error)
 {
-  const SqlInsert *insert = &statement->u.insert;
-  if (!check_form (context, insert, &statement->position, error))
-    return FALSE;
-  Attempt attempt = { 0 };
-  for (guint i = 0; i < MAX_ATTEMPTS && !attempt.is_done; i++) {
-    if (!try_once (context, insert, i + 1 == MAX_ATTEMPTS, &attempt, error))
-      return FALSE;
-  }
-  dml_result_clear (result);
-  dml_result_inserted (result, attempt.n_rows);
-  return TRUE;
+  return check_form (&statement->u.insert, &statement->position, error) &&
+         dml_attempt (context, statement, insert_once, result, error);
 }

@@ -41,5 +41,8 @@ typedef struct {
 /* Finds conditions on columns of the target that follow from the source's values where ON says `column = expression of the source`,
  * and leaves them in the target's skips. */
 gboolean dml_merge_find_skips (Merge *merge, GError **error);
+/* Leaves in the target's skips that @column has one of the values c0 (of @type) that @text selects. Nothing for types that statistics
+ * do not tell exactly. */
+gboolean dml_skip_by_values (DmlTarget *target, guint column, const char *text, const BaseType *type, GError **error);
 
 G_END_DECLS

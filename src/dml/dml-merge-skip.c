@@ -45,9 +45,9 @@ compares_plainly (const BaseType *column, const BaseType *value)
 
 /* All values that @sql gives as constants. Returns: (transfer full) (element-type DeltaConstant); texts are kept by the target. */
 static GArray *
-read_constants (Merge *merge, const char *sql, BaseTypeKind kind, GError **error)
+read_constants (DmlTarget *target, const char *sql, BaseTypeKind kind, GError **error)
 {
-  const DmlContext *context = merge->target->context;
+  const DmlContext *context = target->context;
   g_autoptr (GArray) constants = g_array_new (FALSE, TRUE, sizeof (DeltaConstant));
   g_autoptr (DuckResult) result = duck_session_query (context->duck, sql, context->cancel, error);
   if (result == NULL)
@@ -68,7 +68,7 @@ read_constants (Merge *merge, const char *sql, BaseTypeKind kind, GError **error
         char *copy = g_malloc (size + 1);
         memcpy (copy, text, size);
         copy[size] = '\0';
-        g_ptr_array_add (merge->target->skip_texts, copy);
+        g_ptr_array_add (target->skip_texts, copy);
         constant.text = copy;
         constant.text_bytes = size;
       } else {
@@ -80,29 +80,32 @@ read_constants (Merge *merge, const char *sql, BaseTypeKind kind, GError **error
 }
 
 static void
-add_skip (Merge *merge, guint column, DeltaPredicateOp op, const GArray *constants)
+add_skip (DmlTarget *target, guint column, DeltaPredicateOp op, const GArray *constants)
 {
   gsize size = sizeof (DeltaConstant) * constants->len;
   DeltaConstant *copy = g_malloc (size + 1);
   if (size > 0)
     memcpy (copy, constants->data, size);
-  g_ptr_array_add (merge->target->skip_texts, copy);
+  g_ptr_array_add (target->skip_texts, copy);
   DeltaPredicate predicate = { .column = column, .op = op, .constants = copy, .n_constants = constants->len };
-  g_array_append_val (merge->target->skips, predicate);
+  g_array_append_val (target->skips, predicate);
 }
 
-/* @text: of the source's expression, a SELECT of c0. */
-static gboolean
-skip_by_values (Merge *merge, guint column, const char *text, BaseTypeKind kind, GError **error)
+gboolean
+dml_skip_by_values (DmlTarget *target, guint column, const char *text, const BaseType *type, GError **error)
 {
+  BaseTypeKind kind = base_type_kind (type);
+  const BaseType *column_type = base_type_field (write_batch_schema (target->batch), column)->type;
   const char *constant = constant_text (kind);
+  if (constant == NULL || !compares_plainly (column_type, type))
+    return TRUE;
   g_autofree char *distinct = g_strdup_printf (
       "SELECT %s FROM (SELECT DISTINCT c0 FROM (%s) WHERE c0 IS NOT NULL LIMIT %d)", constant, text, MAX_VALUES + 1);
-  g_autoptr (GArray) values = read_constants (merge, distinct, kind, error);
+  g_autoptr (GArray) values = read_constants (target, distinct, kind, error);
   if (values == NULL)
     return FALSE;
   if (values->len <= MAX_VALUES) {
-    add_skip (merge, column, DELTA_PREDICATE_IN, values);
+    add_skip (target, column, DELTA_PREDICATE_IN, values);
     return TRUE;
   }
   static const struct {
@@ -112,11 +115,11 @@ skip_by_values (Merge *merge, guint column, const char *text, BaseTypeKind kind,
   for (guint i = 0; i < G_N_ELEMENTS (bounds); i++) {
     g_autofree char *sql =
         g_strdup_printf ("SELECT %s FROM (SELECT %s(c0) AS c0 FROM (%s))", constant, bounds[i].function, text);
-    g_autoptr (GArray) bound = read_constants (merge, sql, kind, error);
+    g_autoptr (GArray) bound = read_constants (target, sql, kind, error);
     if (bound == NULL)
       return FALSE;
     if (bound->len == 1)
-      add_skip (merge, column, bounds[i].op, bound);
+      add_skip (target, column, bounds[i].op, bound);
   }
   return TRUE;
 }
@@ -138,12 +141,10 @@ try_pair (Merge *merge, const SqlExpr *name, SqlExpr *value, GError **error)
   if (plan == NULL)
     return TRUE;
   const BaseType *type = base_type_field (relation_plan_schema (plan), 0)->type;
-  const BaseType *column_type = base_type_field (write_batch_schema (target->batch), column)->type;
-  BaseTypeKind kind = base_type_kind (type);
-  if (constant_text (kind) == NULL || !compares_plainly (column_type, type))
+  if (constant_text (base_type_kind (type)) == NULL)
     return TRUE;
   g_autoptr (RelationText) text = dml_lower (target, plan, error);
-  return text != NULL && skip_by_values (merge, column, relation_text_sql (text)->str, kind, error);
+  return text != NULL && dml_skip_by_values (target, column, relation_text_sql (text)->str, type, error);
 }
 
 static gboolean

@@ -163,12 +163,6 @@ static const struct {
   const char *name;
   const char *hint;
 } unsupported_statements[] = {
-  { SQL_STATEMENT_MERGE, "MERGE", "Keep the table by an AUTO CDC flow of a pipeline." },
-  { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
-  { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
-  { SQL_STATEMENT_VACUUM, "VACUUM", NULL },
-  { SQL_STATEMENT_ALTER, "ALTER", "Create the table anew with CREATE OR REPLACE TABLE, or let a pipeline own it." },
-  { SQL_STATEMENT_COMMENT, "COMMENT ON", "Give the comment when the table is created." },
   { SQL_STATEMENT_ANALYZE, "ANALYZE TABLE", "Statistics are written with every file." },
   { SQL_STATEMENT_CONVERT, "CONVERT TO DELTA", "Use CREATE TABLE … AS SELECT * FROM parquet.`/dir`." },
   { SQL_STATEMENT_REFRESH, "REFRESH", "Run the pipeline that owns the table." },
