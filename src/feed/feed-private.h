@@ -87,8 +87,8 @@ gboolean feed_files_set_gone (FeedRange *range, DeltaVersion version, const char
 
 /* ---- feed-schema ---- */
 
-/* The columns of @read as files of @before hold them: by name, where the types agree. Returns: (transfer full): NULL when @read
- * itself does. */
+/* The columns of @read as files of @before hold them: the same column by whatever name, else by name; where the types agree.
+ * Returns: (transfer full): NULL when @read itself does. */
 DeltaMetadata *feed_schema_of_deleted (DeltaMetadata *before, DeltaMetadata *read);
 
 /* ---- feed-range ---- */

@@ -90,10 +90,17 @@ feed_schema_fits (DeltaMetadata *data, DeltaMetadata *read)
                     delta_metadata_mapping (read));
 }
 
-static gboolean
-holds_column (const BaseType *schema, const char *name)
+/* The column of @before that a column of @read was: the same one by whatever name, else one of its name. Returns: -1: none. */
+static int
+find_column (DeltaMetadata *before, DeltaMetadata *read, const BaseField *field)
 {
-  return base_type_field_index (schema, name, FALSE) >= 0;
+  BaseType *old = delta_metadata_schema (before);
+  const char *physical = delta_field_physical_name (field, delta_metadata_mapping (read));
+
+  for (guint i = 0; i < base_type_n_fields (old); i++)
+    if (g_str_equal (delta_field_physical_name (base_type_field (old, i), delta_metadata_mapping (before)), physical))
+      return (int) i;
+  return base_type_field_index (old, field->name, FALSE);
 }
 
 DeltaMetadata *
@@ -103,25 +110,22 @@ feed_schema_of_deleted (DeltaMetadata *before, DeltaMetadata *read)
   g_autoptr (BaseType) schema = NULL;
   g_autoptr (GPtrArray) partitions = g_ptr_array_new ();
   g_autoptr (DeltaMetadata) columns = NULL;
-  BaseType *old = delta_metadata_schema (before);
-  const char *const *names = delta_metadata_partition_columns (before);
 
   if (feed_schema_fits (before, read))
     return NULL;
   builder = base_struct_builder_new ();
   for (guint i = 0; i < base_type_n_fields (delta_metadata_schema (read)); i++) {
     const BaseField *field = base_type_field (delta_metadata_schema (read), i);
-    int at = base_type_field_index (old, field->name, FALSE);
-    const BaseField *source = at >= 0 ? base_type_field (old, (guint) at) : NULL;
-    if (source == NULL || !base_type_equal (source->type, field->type, BASE_TYPE_EQUAL_EXACT))
+    int at = find_column (before, read, field);
+    const BaseField *source = at >= 0 ? base_type_field (delta_metadata_schema (before), (guint) at) : field;
+    if (!base_type_equal (source->type, field->type, BASE_TYPE_EQUAL_EXACT))
       source = field;
     base_struct_builder_add (builder, field->name, source->type, TRUE, source->metadata);
+    if (at >= 0 && delta_metadata_is_partition_column (before, (guint) at))
+      g_ptr_array_add (partitions, field->name);
   }
-  schema = base_struct_builder_end (g_steal_pointer (&builder));
-  for (guint i = 0; names[i] != NULL; i++)
-    if (holds_column (schema, names[i]))
-      g_ptr_array_add (partitions, (gpointer) names[i]);
   g_ptr_array_add (partitions, NULL);
+  schema = base_struct_builder_end (g_steal_pointer (&builder));
   columns = delta_metadata_with_schema (before, schema);
   return delta_metadata_with_partition_columns (columns, (const char *const *) partitions->pdata);
 }

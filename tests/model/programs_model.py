@@ -162,8 +162,11 @@ class Table:
         return three[1].columns if any(version.properties.mapped for version in three) else three[2].columns
 
     def feed_schema_is_additive(self, start, end):
-        columns = set(self.feed_columns(start, end))
-        return all(columns.issuperset(version.columns) for version in self.versions[start:end + 1])
+        """Whether every schema fits the read schema (§6.4); of an automatic feed also, whether none takes away what the one before had."""
+        columns, versions = set(self.feed_columns(start, end)), self.versions[start:end + 1]
+        steps = zip(versions, versions[1:]) if self.feed_mode(start, end) == "automatic" else ()
+        return (all(columns.issuperset(version.columns) for version in versions)
+                and all(set(after.columns).issuperset(before.columns) for before, after in steps))
 
     def feed_is_certain(self, start):
         return start >= self.first and (self.vacuumed == 0 or start > self.vacuumed)
@@ -174,9 +177,19 @@ class Table:
         return [(number, change.type, change.uid, shown(change.values, columns))
                 for number in range(start, end + 1) for change in self.versions[number].changes]
 
+    def without_dropped(self, changes):
+        """@changes, but where files came back, no values of columns that come back with them: what was written since does not have them."""
+        for version, type_, uid, values in changes:
+            if self.versions[version].swaps_files:
+                kept = {column.id for column in self.versions[version - 1].columns}
+                names = {column.name for column in self.versions[version].columns if column.id not in kept}
+                values = {name: None if name in names else value for name, value in values.items()}
+            yield version, type_, uid, values
+
     def normalized_feed(self, changes, legacy):
         """@changes without what a legacy feed may tell in two ways: in versions that swap files, pairs are deletes and inserts, and a
         row that is both deleted and inserted with the same values is not there."""
+        changes = self.without_dropped(changes)
         if not legacy:
             return sorted(changes, key=repr)
         kept, swapped = [], {}
