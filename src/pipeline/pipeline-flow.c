@@ -9,6 +9,7 @@
 #include "sql-print.h"
 #include "stream-run.h"
 #include "write-batch.h"
+#include "write-compact.h"
 #include "write-schema.h"
 
 #include <string.h>
@@ -192,6 +193,44 @@ write_warnings (Work *work, GError **error)
   return TRUE;
 }
 
+/* ---- compaction ---- */
+
+/* Batches of one run after which its target is looked at; it is at the end of the run too. */
+#define BATCHES_PER_COMPACTION 32
+
+/* Packs small files and files with many dead rows, a bounded amount. It is only work left when it fails: the flow goes on. */
+static gboolean
+compact_target (Work *work, GError **error)
+{
+  WriteCompacted done = { .version = -1 };
+  g_autoptr (GError) failure = NULL;
+  gboolean good = write_compact (work->target, work->duck, &work->run->clock, work->run->cancel, &done, &failure);
+
+  if (!base_cancel_check (work->run->cancel, error))
+    return FALSE;
+  if (good && done.version < 0)
+    return TRUE;
+  g_autofree char *message =
+      good ? g_strdup_printf ("Packed %u files of `%s` into %u.", done.n_files_removed, work->flow->target->label,
+                              done.n_files_added)
+           : g_strdup_printf ("The files of `%s` could not be packed: %s", work->flow->target->label, failure->message);
+  PipelineEvent event = { .level = good ? PIPELINE_LEVEL_INFO : PIPELINE_LEVEL_WARN,
+                          .type = "flow_progress",
+                          .message = message,
+                          .dataset = work->flow->target->label,
+                          .flow = work->flow->name,
+                          .batch = -1,
+                          .details = json_pack ("{s:s}", "status", "RUNNING") };
+  return pipeline_log_write (work->run->log, &event, error);
+}
+
+static gboolean
+end_batch (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts, GError **error)
+{
+  return write_batch_event (work, batch, metrics, counts, error) &&
+         (work->totals->n_batches % BATCHES_PER_COMPACTION != 0 || compact_target (work, error));
+}
+
 /* ---- proof ---- */
 
 static gboolean
@@ -279,7 +318,7 @@ append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
   json_t *metrics =
       json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes);
   add_backlog (metrics, &batch->backlog);
-  return write_batch_event (work, batch->batch, metrics, counts, error);
+  return end_batch (work, batch->batch, metrics, counts, error);
 }
 
 /* ---- AUTO CDC ---- */
@@ -327,7 +366,7 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
       "num_late_events_ignored", (json_int_t) outcome.n_late_events, "state_rows", (json_int_t) outcome.n_state_rows,
       "tombstones_removed", (json_int_t) outcome.n_tombstones_removed);
   add_backlog (metrics, &batch->backlog);
-  return write_batch_event (work, batch->batch, metrics, counts, error);
+  return end_batch (work, batch->batch, metrics, counts, error);
 }
 
 static gboolean
@@ -381,7 +420,7 @@ run_stream (Work *work, gboolean *must_restart, GError **error)
                     .cancel = work->run->cancel };
   gboolean good = stream_run_available (&run, &work->outcome, error);
   *must_restart = work->outcome.must_restart;
-  return good;
+  return good && (*must_restart || work->totals->n_batches == 0 || compact_target (work, error));
 }
 
 /* ---- materialized views ---- */

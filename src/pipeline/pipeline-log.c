@@ -16,6 +16,7 @@
 #include "sql-parse.h"
 #include "store.h"
 #include "write-batch.h"
+#include "write-compact.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -360,7 +361,14 @@ fold_locked (PipelineLog *log, Catalog *catalog, DuckSession *session, GError **
   gboolean done = result.outcome == DELTA_COMMIT_DONE;
   delta_commit_result_clear (&result);
   /* A conflict means that another process folded: its txn tells the next fold what is left. */
-  return !done || cut_journal (log, error);
+  if (!done)
+    return TRUE;
+  if (!cut_journal (log, error))
+    return FALSE;
+  /* One small file an update adds up; what fails here the next update does. */
+  WriteCompacted compacted;
+  (void) write_compact (table, session, &log->clock, NULL, &compacted, NULL);
+  return TRUE;
 }
 
 gboolean

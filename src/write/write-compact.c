@@ -55,7 +55,11 @@ WriteCompaction
 write_compaction_bounded (DeltaMetadata *metadata)
 {
   return (WriteCompaction){
-    .file_bytes = target_bytes (metadata, 128 * MIB), .dead_ratio = 0.3, .n_least = 8, .bytes_most = 256 * MIB
+    .file_bytes = target_bytes (metadata, 128 * MIB),
+    .dead_ratio = 0.3,
+    .dead_bytes = MIB,
+    .n_least = 8,
+    .bytes_most = 256 * MIB,
   };
 }
 
@@ -120,7 +124,7 @@ find_candidates (const WriteCompaction *compaction, DeltaFile *const *files, gui
   for (guint i = 0; i < n_files; i++) {
     double dead = dead_share (files[i]);
     gint64 size_bytes = delta_file_size_bytes (files[i]);
-    gboolean half_dead = dead > compaction->dead_ratio;
+    gboolean half_dead = dead > compaction->dead_ratio && (double) size_bytes * dead >= (double) compaction->dead_bytes;
     Candidate candidate = { files[i], NULL, (gint64) ((double) size_bytes * (1 - dead)), half_dead };
     if (!half_dead && (compaction->dead_only || size_bytes >= compaction->file_bytes))
       continue;

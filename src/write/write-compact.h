@@ -14,7 +14,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 file_bytes;  /* files below are small; several together make one of about this size */
-  double dead_ratio;  /* files with a greater share of dead rows are half-dead */
+  double dead_ratio;  /* files with a greater share of dead rows are half-dead … */
+  gint64 dead_bytes;  /* … when they hold at least so many bytes of them */
   guint n_least;      /* > 1: only groups of so many small files of about one size; 0 or 1: any two */
   gint64 bytes_most;  /* > 0: stop choosing near this many bytes */
   gboolean dead_only; /* small files are left alone (REORG … APPLY (PURGE)) */
