@@ -371,12 +371,36 @@ version_not_found (DeltaTable *table, DeltaVersion version, DeltaVersion earlies
   return FALSE;
 }
 
+static gboolean
+commit_is_there (DeltaTable *table, DeltaVersion version, gboolean *there, GError **error)
+{
+  g_autofree char *key = delta_log_commit_key (version);
+  StoreEntry *entry = NULL;
+
+  if (!store_stat (table->store, key, &entry, error))
+    return FALSE;
+  *there = entry != NULL;
+  if (entry != NULL)
+    store_entry_free (entry);
+  return TRUE;
+}
+
 gboolean
 delta_table_exists (DeltaTable *table, gboolean *exists, GError **error)
 {
+  g_autoptr (DeltaSnapshot) cached = delta_table_cached_snapshot (table);
   g_autoptr (GPtrArray) entries = NULL;
   gboolean found = FALSE;
 
+  /* Nearly always the newest version known or the first one answers: a listing costs what the log is long. */
+  if (cached != NULL && !commit_is_there (table, delta_snapshot_version (cached), &found, error))
+    return FALSE;
+  if (!found && !commit_is_there (table, 0, &found, error))
+    return FALSE;
+  if (found) {
+    *exists = TRUE;
+    return TRUE;
+  }
   /* Names of commits and checkpoints begin with a digit. Those of Hadoop's checksums begin with a dot, which sorts before; the slash
    * lies between the two. */
   if (!store_list (table->store, DELTA_LOG_DIRECTORY, DELTA_LOG_DIRECTORY "/",
