@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Statements of maintenance, killed or failed at every storage operation (CI: every 8th): the old version or the new one.
+
+Each case runs one statement on a copy of the same table with SLUICE_FAULT="n=N,mode=M", looks at the table, runs the statement
+again without a fault, and looks once more. Every version that can be named before must give the same rows afterwards.
+
+usage: test_maintenance.py [--step K] [--offset N] [--modes kill,fail,torn,lost] [--jobs J]
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
+NO_CHECK = "SET spark.databricks.delta.retentionDurationCheck.enabled = false; "
+
+SETUP = """
+CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)
+  TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true', 'delta.checkpointInterval' = '3');
+INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'a');
+INSERT INTO t VALUES (4, 'a'), (5, 'b');
+INSERT INTO t VALUES (6, 'a'), (7, 'b');
+DELETE FROM t WHERE id = 3;
+INSERT INTO t VALUES (8, NULL);
+INSERT OVERWRITE t VALUES (1, 'a'), (2, 'b');
+INSERT INTO t VALUES (9, 'a'), (10, 'b');
+"""
+NOW = [(1, "a"), (2, "b"), (9, "a"), (10, "b")]
+OLD = [(1, "a"), (2, "b"), (4, "a"), (5, "b"), (6, "a"), (7, "b"), (8, None)]
+
+# statement, rows after it, whether older versions stay
+STATEMENTS = {
+    "OPTIMIZE": ("OPTIMIZE t", NOW, True),
+    "OPTIMIZE WHERE": ("OPTIMIZE t WHERE p = 'a'", NOW, True),
+    "REORG": ("DELETE FROM t WHERE id = 9; REORG TABLE t APPLY (PURGE)", [r for r in NOW if r[0] != 9], True),
+    "RESTORE": ("RESTORE TABLE t TO VERSION AS OF 5", OLD, True),
+    "VACUUM": ("VACUUM t", NOW, True),
+    "VACUUM RETAIN 0": (NO_CHECK + "VACUUM t RETAIN 0 HOURS", NOW, False),
+}
+
+
+def sluice(root, sql, env=None):
+    return subprocess.run([str(SLUICE), "sql", "--warehouse", str(root), "--output", "json", sql], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, **(env or {})})
+
+
+def rows(root, sql):
+    result = sluice(root, sql)
+    assert result.returncode == 0, f"{sql}: {result.stderr}"
+    return sorted((tuple(json.loads(line).values()) for line in result.stdout.splitlines()), key=lambda r: (r[0], str(r[1])))
+
+
+def versions(root):
+    """Rows of every version, those that cannot be read left out."""
+    newest = max(int(f.stem) for f in (root / "t" / "_delta_log").glob("*.json") if f.stem.isdigit())
+    found = {}
+    for version in range(newest + 1):
+        result = sluice(root, f"SELECT id, p FROM t VERSION AS OF {version}")
+        if result.returncode == 0:
+            found[version] = sorted(result.stdout.splitlines())
+    return found
+
+
+def run_case(template, name, n, mode):
+    statement, after, keeps = STATEMENTS[name]
+    with tempfile.TemporaryDirectory(prefix="sluice-statement-") as directory:
+        root = pathlib.Path(directory) / "w"
+        shutil.copytree(template, root)
+        before = versions(root)
+        sluice(root, statement, env={"SLUICE_FAULT": f"n={n},mode={mode}"})
+        now = rows(root, "SELECT id, p FROM t")
+        assert now in (NOW, after) or name == "REORG", f"neither old nor new: {now}"
+        result = sluice(root, statement)
+        # A RESTORE that was done is done: the version asked for is still older than the newest.
+        assert result.returncode == 0, f"the next one fails: {result.stderr}"
+        now = rows(root, "SELECT id, p FROM t")
+        assert now == after, f"rows: {now}"
+        later = versions(root)
+        for version, lines in before.items():
+            assert not keeps or later.get(version) == lines, f"version {version} changed its answer"
+
+
+def count(template, name):
+    with tempfile.TemporaryDirectory(prefix="sluice-statement-") as directory:
+        root = pathlib.Path(directory) / "w"
+        shutil.copytree(template, root)
+        result = sluice(root, STATEMENTS[name][0], env={"SLUICE_FAULT_COUNT": "1"})
+        assert result.returncode == 0, result.stderr
+        return int(re.search(r"storage operations: (\d+)", result.stderr)[1])
+
+
+def attempt(case):
+    try:
+        run_case(*case)
+        return None
+    except Exception as error:  # every kind of failure is a finding
+        return f"{case[1]}, operation {case[2]}, mode {case[3]}: {error}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--offset", type=int, default=-1)
+    parser.add_argument("--modes", default="kill,fail,torn,lost")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    options = parser.parse_args()
+    offset = options.offset if options.offset >= 0 else int(time.time()) % options.step
+    findings = []
+    with tempfile.TemporaryDirectory(prefix="sluice-statement-") as directory:
+        template = pathlib.Path(directory) / "w"
+        result = sluice(template, SETUP)
+        assert result.returncode == 0, result.stderr
+        counts = {name: count(template, name) for name in STATEMENTS}
+        cases = [(template, name, n, mode) for name in STATEMENTS for n in range(1 + offset, counts[name] + 1, options.step)
+                 for mode in options.modes.split(",")]
+        print(f"storage operations: {counts}; every {options.step}th from offset {offset}: {len(cases)} cases", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for finding in pool.map(attempt, cases):
+                if finding:
+                    findings.append(finding)
+                    print("FAIL", finding, flush=True)
+    print(f"{len(findings)} of {len(cases)} cases failed")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
