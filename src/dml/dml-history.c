@@ -144,6 +144,34 @@ rows_to_result (Rows *rows, DmlResult *result)
   result->sql = g_strconcat (rows->sql->str, " WHERE false", NULL);
 }
 
+/* A JSON object as the STRUCT of texts that the column is. NULL stays NULL. */
+static void
+add_struct (Rows *rows, const json_t *object)
+{
+  const BaseType *type = base_type_field (rows->schema, rows->n_cells)->type;
+  g_autoptr (GString) literal = g_string_new ("struct_pack(");
+  if (!json_is_object (object)) {
+    add_cell (rows, "NULL");
+    return;
+  }
+  for (guint i = 0; i < base_type_n_fields (type); i++) {
+    const char *name = base_type_field (type, i)->name;
+    const json_t *value = json_object_get (object, name);
+    g_autofree char *text = json_is_string (value)                   ? g_strdup (json_string_value (value))
+                            : value != NULL && !json_is_null (value) ? base_json_text (value)
+                                                                     : NULL;
+    g_string_append (literal, i > 0 ? ", " : "");
+    base_text_append_sql_identifier (literal, name);
+    g_string_append (literal, " := ");
+    if (text != NULL)
+      base_text_append_sql_literal (literal, text);
+    else
+      g_string_append (literal, "NULL::VARCHAR");
+  }
+  g_string_append_c (literal, ')');
+  add_cell (rows, literal->str);
+}
+
 static void
 add_history_row (Rows *rows, const DeltaHistoryEntry *entry)
 {
@@ -154,8 +182,8 @@ add_history_row (Rows *rows, const DeltaHistoryEntry *entry)
   add_text (rows, info != NULL ? base_json_string (info, "userName") : NULL);
   add_text (rows, info != NULL ? base_json_string (info, "operation") : NULL);
   add_map (rows, info != NULL ? json_object_get (info, "operationParameters") : NULL);
-  add_cell (rows, "NULL");
-  add_cell (rows, "NULL");
+  add_struct (rows, info != NULL ? json_object_get (info, "job") : NULL);
+  add_struct (rows, info != NULL ? json_object_get (info, "notebook") : NULL);
   add_text (rows, info != NULL ? base_json_string (info, "clusterId") : NULL);
   const json_t *read_version = info != NULL ? json_object_get (info, "readVersion") : NULL;
   add_int (rows, json_integer_value (read_version), !json_is_integer (read_version));
