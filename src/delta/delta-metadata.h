@@ -42,6 +42,9 @@ gint64 delta_metadata_created_ms (DeltaMetadata *metadata); /* -1 = not said */
 const char **delta_metadata_property_keys (DeltaMetadata *metadata);
 const char *delta_metadata_property (DeltaMetadata *metadata, const char *key); /* (nullable) */
 
+/* A property `delta.…` in its own spelling, whatever the case of @key; NULL for others. (transfer none) */
+const char *delta_property_name (const char *key);
+
 /* Properties with their type and default. A value that cannot be read counts as the default. */
 gboolean delta_metadata_bool (DeltaMetadata *metadata, const char *key, gboolean fallback);
 gint64 delta_metadata_int (DeltaMetadata *metadata, const char *key, gint64 fallback);

@@ -84,6 +84,14 @@ find_row (const char *key, guint *index)
   return FALSE;
 }
 
+const char *
+delta_property_name (const char *key)
+{
+  guint index;
+
+  return find_row (key, &index) && rows[index].kind != PREFIX ? rows[index].key : NULL;
+}
+
 static gboolean
 is_interval (const char *value)
 {

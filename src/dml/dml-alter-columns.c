@@ -73,9 +73,9 @@ fail_at (const SqlPosition *position, GError **error)
   return FALSE;
 }
 
-/* No field @part in @structure. @top: it is a column of the table. */
+/* No field @part in @structure ((nullable): what has no fields). */
 static gboolean
-set_not_found (const BaseType *structure, const SqlIdent *part, gboolean top, GError **error)
+set_not_found (const BaseType *structure, const SqlIdent *part, GError **error)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   for (guint i = 0; structure != NULL && i < base_type_n_fields (structure); i++)
@@ -83,15 +83,11 @@ set_not_found (const BaseType *structure, const SqlIdent *part, gboolean top, GE
   g_ptr_array_add (names, NULL);
   g_autofree char *near = base_text_near_names (part->text, (const char *const *) names->pdata, 3);
   g_autofree char *quoted = base_text_spark_identifier (part->text);
-  if (top)
-    base_error_set (error,
-                    near != NULL ? SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION
-                                 : SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
-                    "A column with name %s cannot be resolved.%s%s%s", quoted,
-                    near != NULL ? " Did you mean one of the following? [" : "", near != NULL ? near : "",
-                    near != NULL ? "]" : "");
-  else
-    base_error_set (error, SLUICE_ERROR_FIELD_NOT_FOUND, "No such struct field %s.", quoted);
+  base_error_set (
+      error,
+      near != NULL ? SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION : SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
+      "A column with name %s cannot be resolved.%s%s%s", quoted,
+      near != NULL ? " Did you mean one of the following? [" : "", near != NULL ? near : "", near != NULL ? "]" : "");
   return fail_at (&part->position, error);
 }
 
@@ -108,20 +104,19 @@ set_exists (const SqlIdent *name, const char *operation, GError **error)
 /* Makes another struct of @structure. Returns: (transfer full): NULL on error. */
 typedef BaseType *(*StructEdit) (const BaseType *structure, gpointer data, GError **error);
 
-static BaseType *edit_at (const BaseType *type, const SqlIdent *parts, guint n, gboolean top, StructEdit edit,
-                          gpointer data, GError **error);
+static BaseType *edit_at (const BaseType *type, const SqlIdent *parts, guint n, StructEdit edit, gpointer data,
+                          GError **error);
 
 static BaseType *
-edit_in_struct (const BaseType *type, const SqlIdent *parts, guint n, gboolean top, StructEdit edit, gpointer data,
-                GError **error)
+edit_in_struct (const BaseType *type, const SqlIdent *parts, guint n, StructEdit edit, gpointer data, GError **error)
 {
   int index = base_type_field_index (type, parts[0].text, TRUE);
   if (index < 0) {
-    set_not_found (type, &parts[0], top, error);
+    set_not_found (type, &parts[0], error);
     return NULL;
   }
   g_autoptr (BaseType) inner =
-      edit_at (base_type_field (type, (guint) index)->type, parts + 1, n - 1, FALSE, edit, data, error);
+      edit_at (base_type_field (type, (guint) index)->type, parts + 1, n - 1, edit, data, error);
   if (inner == NULL)
     return NULL;
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
@@ -134,17 +129,16 @@ edit_in_struct (const BaseType *type, const SqlIdent *parts, guint n, gboolean t
 }
 
 static BaseType *
-edit_at (const BaseType *type, const SqlIdent *parts, guint n, gboolean top, StructEdit edit, gpointer data,
-         GError **error)
+edit_at (const BaseType *type, const SqlIdent *parts, guint n, StructEdit edit, gpointer data, GError **error)
 {
   const char *part = n > 0 ? parts[0].text : NULL;
   switch (base_type_kind (type)) {
   case BASE_TYPE_STRUCT:
-    return n == 0 ? edit (type, data, error) : edit_in_struct (type, parts, n, top, edit, data, error);
+    return n == 0 ? edit (type, data, error) : edit_in_struct (type, parts, n, edit, data, error);
   case BASE_TYPE_ARRAY: {
     if (part == NULL || g_ascii_strcasecmp (part, "element") != 0)
       break;
-    g_autoptr (BaseType) element = edit_at (base_type_element (type), parts + 1, n - 1, FALSE, edit, data, error);
+    g_autoptr (BaseType) element = edit_at (base_type_element (type), parts + 1, n - 1, edit, data, error);
     return element != NULL ? base_type_array (element, base_type_contains_null (type)) : NULL;
   }
   case BASE_TYPE_MAP: {
@@ -152,7 +146,7 @@ edit_at (const BaseType *type, const SqlIdent *parts, guint n, gboolean top, Str
     if (part == NULL || (!is_key && g_ascii_strcasecmp (part, "value") != 0))
       break;
     g_autoptr (BaseType) changed =
-        edit_at (is_key ? base_type_key (type) : base_type_value (type), parts + 1, n - 1, FALSE, edit, data, error);
+        edit_at (is_key ? base_type_key (type) : base_type_value (type), parts + 1, n - 1, edit, data, error);
     if (changed == NULL)
       return NULL;
     return base_type_map (is_key ? changed : base_type_key (type), is_key ? base_type_value (type) : changed,
@@ -162,12 +156,12 @@ edit_at (const BaseType *type, const SqlIdent *parts, guint n, gboolean top, Str
     break;
   }
   if (part != NULL) {
-    set_not_found (NULL, &parts[0], FALSE, error);
+    set_not_found (NULL, &parts[0], error);
     return NULL;
   }
   g_autofree char *text = base_type_text (type);
-  base_error_set (error, SLUICE_ERROR_DELTA_ADD_COLUMN_PARENT_NOT_STRUCT,
-                  "The parent of the column is not a struct. Found %s.", text);
+  base_error_set (error, SLUICE_ERROR_INVALID_FIELD_NAME,
+                  "The name goes on below a column that is not a struct, but %s.", text);
   return NULL;
 }
 
@@ -184,7 +178,7 @@ find_field (const BaseType *schema, const SqlName *column, guint *n_parts, GErro
     if (base_type_kind (type) == BASE_TYPE_STRUCT) {
       int index = base_type_field_index (type, part, TRUE);
       if (index < 0) {
-        set_not_found (type, &column->parts[i], i == 0, error);
+        set_not_found (type, &column->parts[i], error);
         return NULL;
       }
       field = base_type_field (type, (guint) index);
@@ -195,7 +189,7 @@ find_field (const BaseType *schema, const SqlName *column, guint *n_parts, GErro
     } else if (base_type_kind (type) == BASE_TYPE_MAP && (is_value || g_ascii_strcasecmp (part, "key") == 0)) {
       type = is_value ? base_type_value (type) : base_type_key (type);
     } else {
-      set_not_found (NULL, &column->parts[i], FALSE, error);
+      set_not_found (NULL, &column->parts[i], error);
       return NULL;
     }
   }
@@ -240,6 +234,10 @@ edit_struct (const BaseType *structure, gpointer data, GError **error)
   int after = edit->place == SQL_PLACE_AFTER ? base_type_field_index (structure, edit->after->text, TRUE) : -1;
   if (edit->place == SQL_PLACE_AFTER && after < 0) {
     g_autofree char *quoted = base_text_spark_identifier (edit->after->text);
+    if (edit->old_name != NULL) {
+      set_not_found (structure, edit->after, error);
+      return NULL;
+    }
     base_error_set (error, SLUICE_ERROR_FIELD_NOT_FOUND, "No such struct field %s.", quoted);
     fail_at (&edit->after->position, error);
     return NULL;
@@ -494,6 +492,26 @@ check_new_column (const DmlAlteration *alteration, const SqlColumn *column, GErr
   return check_feed_name (alteration, &column->name, name, error);
 }
 
+/* No column before the @index-th may have its name. */
+static gboolean
+check_twice (const SqlColumnList *columns, guint index, GError **error)
+{
+  const SqlName *name = &columns->items[index].name;
+  for (guint i = 0; i < index; i++) {
+    const SqlName *other = &columns->items[i].name;
+    gboolean same = other->n == name->n;
+    for (guint k = 0; same && k < name->n; k++)
+      same = base_text_equal_ignore_case (other->parts[k].text, name->parts[k].text);
+    if (!same)
+      continue;
+    base_error_set (error, SLUICE_ERROR_COLUMN_ALREADY_EXISTS,
+                    "The column `%s` already exists. Choose another name or rename the existing column.",
+                    name->parts[name->n - 1].text);
+    return fail_at (&name->position, error);
+  }
+  return TRUE;
+}
+
 /* Refuses a name that the struct has already, then adds. */
 static BaseType *
 edit_add (const BaseType *structure, gpointer data, GError **error)
@@ -516,7 +534,7 @@ add_columns (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
     return FALSE;
   for (guint i = 0; i < alter->columns.n; i++) {
     const SqlColumn *column = &alter->columns.items[i];
-    if (!check_new_column (alteration, column, error))
+    if (!check_new_column (alteration, column, error) || !check_twice (&alter->columns, i, error))
       return FALSE;
     g_auto (Field) field = { column->name.parts[column->name.n - 1].text, base_type_ref (column->type->base), TRUE,
                              json_object () };
@@ -524,7 +542,7 @@ add_columns (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
       json_object_set_new (field.metadata, "comment", json_string (column->comment));
     set_length (field.metadata, column->type);
     Edit edit = { .field = &field, .place = column->place, .after = &column->place_after };
-    BaseType *next = edit_at (schema, column->name.parts, column->name.n - 1, FALSE, edit_add, &edit, error);
+    BaseType *next = edit_at (schema, column->name.parts, column->name.n - 1, edit_add, &edit, error);
     if (next == NULL)
       return fail_at (&column->name.position, error);
     base_type_unref (schema);
@@ -609,12 +627,6 @@ drop_columns (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
   g_autoptr (json_t) log = json_array ();
   if (!refuse_owned (alteration, "DROP COLUMN", error))
     return FALSE;
-  if (delta_metadata_mapping (metadata) == DELTA_MAPPING_NONE) {
-    base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_DROP_COLUMN,
-                    "DROP COLUMN is not supported for your Delta table.");
-    base_error_set_hint (error, "ALTER TABLE … SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')");
-    return FALSE;
-  }
   dml_alteration_take_metadata (alteration, delta_metadata_ref (metadata));
   for (guint i = 0; i < alter->names.n; i++) {
     const SqlName *column = &alter->names.items[i];
@@ -626,10 +638,16 @@ drop_columns (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
       g_propagate_error (error, g_steal_pointer (&missing));
       return FALSE;
     }
+    if (delta_metadata_mapping (metadata) == DELTA_MAPPING_NONE) {
+      base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_DROP_COLUMN,
+                      "DROP COLUMN is not supported for your Delta table.");
+      base_error_set_hint (error, "ALTER TABLE … SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')");
+      return fail_at (&column->position, error);
+    }
     Edit edit = { .old_name = field->name };
     if (!check_drop (alteration, column, error))
       return FALSE;
-    g_autoptr (BaseType) next = edit_at (schema, column->parts, column->n - 1, TRUE, edit_drop, &edit, error);
+    g_autoptr (BaseType) next = edit_at (schema, column->parts, column->n - 1, edit_drop, &edit, error);
     if (next == NULL)
       return fail_at (&column->position, error);
     if (!check_dependents (alteration, column, next, error))
@@ -698,7 +716,7 @@ rename_column (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
   g_auto (Field) field = field_of (old);
   field.name = alter->new_name.text;
   Edit edit = { .old_name = old->name, .field = &field };
-  g_autoptr (BaseType) next = edit_at (schema, column->parts, column->n - 1, TRUE, edit_rename, &edit, error);
+  g_autoptr (BaseType) next = edit_at (schema, column->parts, column->n - 1, edit_rename, &edit, error);
   if (next == NULL)
     return fail_at (&alter->new_name.position, error);
   if (!check_feed_name (alteration, column, &alter->new_name, error) ||
@@ -763,20 +781,30 @@ refuse_type (const BaseType *old, const SqlAlter *alter, GError **error)
 }
 
 static gboolean
+refuse_length (const DmlAlteration *alteration, const SqlAlter *alter, GError **error)
+{
+  g_autofree char *path = path_text (alter->column.parts, alter->column.n);
+  base_error_set (error, SLUICE_ERROR_NOT_SUPPORTED_CHANGE_COLUMN,
+                  "ALTER TABLE ALTER/CHANGE COLUMN is not supported for changing %s's column %s to %s.",
+                  alteration->name, path, alter->type.text);
+  return fail_at (&alter->type.position, error);
+}
+
+static gboolean
 refuse_nested (const DmlAlteration *alteration, const SqlAlter *alter, const BaseType *old, GError **error)
 {
   BaseTypeKind kind = base_type_kind (old);
   g_autofree char *path = path_text (alter->column.parts, alter->column.n);
   if (kind == BASE_TYPE_STRUCT)
-    base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_UPDATE_STRUCT_FIELD,
+    base_error_set (error, SLUICE_ERROR_CANNOT_UPDATE_FIELD_STRUCT_TYPE,
                     "Cannot update %s field %s type: update struct by adding, deleting, or updating its fields.",
                     alteration->name, path);
   else if (kind == BASE_TYPE_ARRAY)
-    base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_UPDATE_ARRAY_FIELD,
+    base_error_set (error, SLUICE_ERROR_CANNOT_UPDATE_FIELD_ARRAY_TYPE,
                     "Cannot update %s field %s type: update the element by updating %s.element.", alteration->name,
                     path, path);
   else
-    base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_UPDATE_MAP_FIELD,
+    base_error_set (error, SLUICE_ERROR_CANNOT_UPDATE_FIELD_MAP_TYPE,
                     "Cannot update %s field %s type: update a map by updating %s.key or %s.value.", alteration->name,
                     path, path, path);
   return fail_at (&alter->type.position, error);
@@ -823,10 +851,10 @@ change_type (DmlAlteration *alteration, const SqlAlter *alter, const BaseField *
   if (!same && base_type_is_nested (from))
     return refuse_nested (alteration, alter, from, error);
   if (same && (n_below > 0 || base_type_kind (to) != BASE_TYPE_STRING))
-    return alter->type.length_kind == SQL_TYPE_PLAIN || refuse_type (from, alter, error);
+    return alter->type.length_kind == SQL_TYPE_PLAIN || refuse_length (alteration, alter, error);
   if (same) {
     if (!may_change_length (old->metadata, &alter->type))
-      return refuse_type (from, alter, error);
+      return refuse_length (alteration, alter, error);
     set_length (field->metadata, &alter->type);
     return TRUE;
   }
@@ -953,12 +981,12 @@ change_column (DmlAlteration *alteration, const SqlAlter *alter, GError **error)
   if (!change_field (alteration, alter, old, n_parts, &field, error))
     return FALSE;
   Edit edit = { .old_name = old->name, .field = &field, .place = alter->place, .after = &alter->place_after };
-  g_autoptr (BaseType) next = edit_at (schema, column->parts, n_parts - 1, TRUE, edit_struct, &edit, error);
+  g_autoptr (BaseType) next = edit_at (schema, column->parts, n_parts - 1, edit_struct, &edit, error);
   if (next == NULL)
     return fail_at (&column->position, error);
   if (!base_type_equal (old->type, field.type, BASE_TYPE_EQUAL_EXACT)) {
     Edit drop = { .old_name = old->name };
-    g_autoptr (BaseType) without = edit_at (schema, column->parts, n_parts - 1, TRUE, edit_struct, &drop, error);
+    g_autoptr (BaseType) without = edit_at (schema, column->parts, n_parts - 1, edit_struct, &drop, error);
     if (without == NULL || !check_dependents (alteration, column, without, error))
       return FALSE;
   }

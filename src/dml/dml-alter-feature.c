@@ -290,9 +290,10 @@ cluster_by (DmlAlteration *alteration, gconstpointer data, GError **error)
   if (delta_metadata_partition_columns (metadata)[0] != NULL)
     return base_error_set (error, SLUICE_ERROR_DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED,
                            "ALTER TABLE CLUSTER BY cannot be applied to a partitioned table.");
-  if (!delta_protocol_has (delta_snapshot_protocol (alteration->snapshot), "clustering"))
-    return base_error_set (error, SLUICE_ERROR_DELTA_ALTER_TABLE_CLUSTER_BY_NOT_ALLOWED,
-                           "ALTER TABLE CLUSTER BY is supported only for Delta table with clustering.");
+  gboolean is_clustered = delta_protocol_has (delta_snapshot_protocol (alteration->snapshot), "clustering");
+  alteration->is_void = !is_clustered && cluster->kind == SQL_CLUSTER_NONE;
+  if (alteration->is_void)
+    return TRUE;
   g_auto (GStrv) old = dml_clustering_columns (alteration->snapshot);
   g_autoptr (GPtrArray) wanted = g_ptr_array_new ();
   for (guint i = 0; cluster->kind == SQL_CLUSTER_COLUMNS && i < cluster->columns.n; i++) {

@@ -137,14 +137,9 @@ check_key (const SqlProperty *property, const char *value, DeltaMetadata *metada
   if (g_ascii_strncasecmp (key, "delta.constraints.", strlen ("delta.constraints.")) == 0)
     return base_error_set (error, SLUICE_ERROR_DELTA_ADD_CONSTRAINTS,
                            "Please use ALTER TABLE ADD CONSTRAINT to add CHECK constraints.");
-  if (g_str_equal (key, "location"))
-    return base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_CHANGE_LOCATION,
-                           "Cannot change the 'location' of the Delta table using SET TBLPROPERTIES.");
-  if (g_str_equal (key, "provider"))
-    return base_error_set (error, SLUICE_ERROR_DELTA_CANNOT_CHANGE_PROVIDER,
-                           "'provider' is a reserved table property, and cannot be altered.");
-  if (g_str_equal (key, "owner"))
-    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "The table property owner cannot be set.");
+  if (g_str_equal (key, "location") || g_str_equal (key, "provider") || g_str_equal (key, "owner"))
+    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE_SET_TABLE_PROPERTY,
+                           "The feature is not supported: %s is a reserved table property.", key);
   return dml_property_check (key, value, metadata, error);
 }
 
@@ -191,13 +186,16 @@ with_properties (DeltaMetadata *metadata, const SqlAlter *alter, GError **error)
   return g_steal_pointer (&made);
 }
 
+/* As commitInfo tells them: in the statement's order, Delta's own keys in their own spelling. */
 static json_t *
-properties_json (GHashTable *properties)
+properties_json (const SqlPropertyList *properties)
 {
   json_t *object = json_object ();
-  g_autoptr (GList) keys = g_list_sort (g_hash_table_get_keys (properties), (GCompareFunc) strcmp);
-  for (GList *key = keys; key != NULL; key = key->next)
-    json_object_set_new (object, key->data, json_string (g_hash_table_lookup (properties, key->data)));
+  for (guint i = 0; i < properties->n; i++) {
+    const SqlProperty *property = &properties->items[i];
+    const char *name = delta_property_name (property->key);
+    json_object_set_new (object, name != NULL ? name : property->key, json_string (property->value));
+  }
   return object;
 }
 
@@ -216,7 +214,7 @@ set_properties (DmlAlteration *alteration, gconstpointer data, GError **error)
                             "Switching row tracking off on the target of an AUTO CDC flow", NULL);
   dml_alteration_take_metadata (alteration, g_steal_pointer (&metadata));
   alteration->operation = "SET TBLPROPERTIES";
-  dml_alteration_set_json (alteration, "properties", properties_json (properties));
+  dml_alteration_set_json (alteration, "properties", properties_json (&alter->properties));
   alteration->wishes = g_steal_pointer (&properties);
   return TRUE;
 }
@@ -304,7 +302,8 @@ unset_properties (DmlAlteration *alteration, gconstpointer data, GError **error)
       json_decref (keys);
       return FALSE;
     }
-    json_array_append_new (keys, json_string (property->key));
+    const char *name = delta_property_name (property->key);
+    json_array_append_new (keys, json_string (name != NULL ? name : property->key));
   }
   alteration->operation = "UNSET TBLPROPERTIES";
   dml_alteration_set_json (alteration, "properties", keys);

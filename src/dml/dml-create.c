@@ -148,15 +148,6 @@ query_schema (RelationPlan *plan)
   return base_struct_builder_end (g_steal_pointer (&builder));
 }
 
-/* Whether a property of the old table stays with one that replaces it. The mapping mode does, when the statement does not say
- * another: a mode cannot be taken back. */
-static gboolean
-is_kept_property (const char *key)
-{
-  static const char *const kept[] = { "delta.columnMapping.maxColumnId", "delta.columnMapping.mode", NULL };
-  return g_strv_contains (kept, key) || g_str_has_prefix (key, "delta.rowTracking.");
-}
-
 /* Properties, comment and partitions of a table that is replaced: the new definition's, with the table's own id. */
 static DeltaMetadata *
 replaced_metadata (Creation *creation, DeltaMetadata *old, const BaseType *schema)
@@ -169,7 +160,7 @@ replaced_metadata (Creation *creation, DeltaMetadata *old, const BaseType *schem
   metadata = next;
   g_autofree const char **keys = delta_metadata_property_keys (old);
   for (guint i = 0; keys[i] != NULL; i++) {
-    if (is_kept_property (keys[i]))
+    if (g_str_has_prefix (keys[i], "delta.rowTracking."))
       continue;
     next = delta_metadata_with_property (metadata, keys[i], NULL);
     delta_metadata_unref (metadata);
@@ -206,9 +197,8 @@ operation_parameters (const Creation *creation)
   g_autofree char *partitions = dml_json_list ((const char *const *) creation->definition.partition_columns);
   g_autofree char *clustering = dml_json_list ((const char *const *) creation->definition.clustering);
   g_autofree char *properties = dml_json_object (creation->definition.properties);
-  json_t *parameters =
-      json_pack ("{s:s, s:s, s:s, s:s, s:s}", "isManaged", creation->is_managed ? "true" : "false", "partitionBy",
-                 partitions, "clusterBy", clustering, "properties", properties, "statsOnLoad", "false");
+  json_t *parameters = json_pack ("{s:s, s:s, s:s, s:s}", "isManaged", creation->is_managed ? "true" : "false",
+                                  "partitionBy", partitions, "clusterBy", clustering, "properties", properties);
   if (creation->definition.comment != NULL)
     json_object_set_new (parameters, "description", json_string (creation->definition.comment));
   return parameters;
@@ -285,7 +275,9 @@ commit_version (Creation *creation, DeltaTable *table, DeltaSnapshot *snapshot, 
   if (snapshot != NULL && !check_replacement (snapshot, metadata, &creation->create->name.position, error))
     return FALSE;
   DeltaTransaction *transaction = write_batch_transaction (batch);
-  if (!write_batch_set_metadata (batch, metadata, error) || !apply_wishes (creation, transaction, error) ||
+  gboolean set = snapshot != NULL ? write_batch_replace_metadata (batch, metadata, error)
+                                  : write_batch_set_metadata (batch, metadata, error);
+  if (!set || !apply_wishes (creation, transaction, error) ||
       !apply_clustering (creation, snapshot, transaction, error))
     return FALSE;
   if (snapshot != NULL && !write_batch_remove_all (batch, NULL, error))

@@ -54,9 +54,18 @@ dml_default_check (const DmlContext *context, const SqlExpr *expr, const BaseTyp
                    GError **error)
 {
   g_autoptr (BaseType) nothing = base_struct_builder_end (base_struct_builder_new ());
-  g_autoptr (BaseType) own = relation_expr_type (expr, nothing, NULL, NULL, context->relation, error);
-  if (own == NULL)
+  g_autoptr (GError) reason = NULL;
+  g_autoptr (BaseType) own = relation_expr_type (expr, nothing, NULL, NULL, context->relation, &reason);
+  if (own == NULL && (g_error_matches (reason, SLUICE_ERROR, SLUICE_ERROR_UNRESOLVED_COLUMN_WITH_SUGGESTION) ||
+                      g_error_matches (reason, SLUICE_ERROR, SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION))) {
+    base_error_set (error, SLUICE_ERROR_INVALID_DEFAULT_VALUE_NOT_CONSTANT,
+                    "The column `%s` has a DEFAULT value that is not constant: it reads a column.", column);
+    return fail_at (expr, error);
+  }
+  if (own == NULL) {
+    g_propagate_error (error, g_steal_pointer (&reason));
     return FALSE;
+  }
   if (value_fits (context, expr, nothing, type, NULL))
     return TRUE;
   g_autofree char *wanted = base_type_text (type);
@@ -76,7 +85,7 @@ dml_generated_check (const DmlContext *context, const SqlExpr *expr, const BaseT
   if (used == NULL)
     return FALSE;
   if (!deterministic) {
-    base_error_set (error, SLUICE_ERROR_DELTA_NON_DETERMINISTIC_EXPRESSION_IN_GENERATED_COLUMN,
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
                     "The generated column `%s` cannot use a non deterministic expression.", column);
     return fail_at (expr, error);
   }
@@ -84,7 +93,7 @@ dml_generated_check (const DmlContext *context, const SqlExpr *expr, const BaseT
     const BaseField *field = base_type_field (schema, g_array_index (used, guint, i));
     if (field->metadata == NULL || json_object_get (field->metadata, "delta.generationExpression") == NULL)
       continue;
-    base_error_set (error, SLUICE_ERROR_DELTA_INVALID_GENERATED_COLUMN_REFERENCES,
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
                     "The generated column `%s` cannot use another generated column, `%s`.", column, field->name);
     return fail_at (expr, error);
   }

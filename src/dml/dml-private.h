@@ -59,12 +59,12 @@ void dml_result_empty (DmlResult *result);
 /* Whether @expr may be a CHECK condition over rows of @schema. Errors, with the position: DELTA_NON_BOOLEAN_CHECK_CONSTRAINT,
  * DELTA_NON_DETERMINISTIC_EXPRESSION_IN_CHECK_CONSTRAINT, the binder's. */
 gboolean dml_check_condition (const DmlContext *context, const SqlExpr *expr, const BaseType *schema, GError **error);
-/* Whether @expr, which reads no column, may be the default of a column. Error: INVALID_DEFAULT_VALUE.DATA_TYPE, the binder's. */
+/* Whether @expr, which reads no column, may be the default of a column. Errors: INVALID_DEFAULT_VALUE.*, the binder's. */
 gboolean dml_default_check (const DmlContext *context, const SqlExpr *expr, const BaseType *type, const char *column,
                             GError **error);
 
-/* Whether @expr may make the column of @schema. Errors: DELTA_NON_DETERMINISTIC_EXPRESSION_IN_GENERATED_COLUMN,
- * DELTA_INVALID_GENERATED_COLUMN_REFERENCES, DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH, the binder's. */
+/* Whether @expr may make the column of @schema. Errors: UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
+ * DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH, the binder's. */
 gboolean dml_generated_check (const DmlContext *context, const SqlExpr *expr, const BaseType *schema,
                               const char *column, GError **error);
 

@@ -132,13 +132,14 @@ write_batch_free (WriteBatch *batch)
   g_free (batch);
 }
 
+/* @old: (nullable): what transitions are judged against. */
 static DeltaMetadata *
-prepare_metadata (DeltaMetadata *metadata, DeltaSnapshot *snapshot, DeltaProtocol **protocol, GError **error)
+prepare_metadata (DeltaMetadata *metadata, DeltaMetadata *old, DeltaSnapshot *snapshot, DeltaProtocol **protocol,
+                  GError **error)
 {
   if (!write_metadata_check (metadata, error))
     return NULL;
-  g_autoptr (DeltaMetadata) prepared =
-      delta_metadata_prepare (metadata, snapshot != NULL ? delta_snapshot_metadata (snapshot) : NULL, error);
+  g_autoptr (DeltaMetadata) prepared = delta_metadata_prepare (metadata, old, error);
   if (prepared == NULL)
     return NULL;
   g_autoptr (DeltaProtocol) wanted = snapshot != NULL
@@ -154,16 +155,17 @@ gboolean
 write_metadata_fits (DeltaMetadata *metadata, DeltaSnapshot *snapshot, GError **error)
 {
   g_autoptr (DeltaProtocol) protocol = NULL;
-  g_autoptr (DeltaMetadata) prepared = prepare_metadata (metadata, snapshot, &protocol, error);
+  DeltaMetadata *old = snapshot != NULL ? delta_snapshot_metadata (snapshot) : NULL;
+  g_autoptr (DeltaMetadata) prepared = prepare_metadata (metadata, old, snapshot, &protocol, error);
 
   return prepared != NULL;
 }
 
-gboolean
-write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error)
+static gboolean
+set_metadata (WriteBatch *batch, DeltaMetadata *metadata, DeltaMetadata *old, GError **error)
 {
   g_autoptr (DeltaProtocol) protocol = NULL;
-  g_autoptr (DeltaMetadata) prepared = prepare_metadata (metadata, batch->snapshot, &protocol, error);
+  g_autoptr (DeltaMetadata) prepared = prepare_metadata (metadata, old, batch->snapshot, &protocol, error);
 
   if (prepared == NULL)
     return FALSE;
@@ -173,6 +175,19 @@ write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **e
   set_layout (batch, prepared);
   batch->has_metadata = TRUE;
   return TRUE;
+}
+
+gboolean
+write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error)
+{
+  DeltaMetadata *old = batch->snapshot != NULL ? delta_snapshot_metadata (batch->snapshot) : NULL;
+  return set_metadata (batch, metadata, old, error);
+}
+
+gboolean
+write_batch_replace_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error)
+{
+  return set_metadata (batch, metadata, NULL, error);
 }
 
 /* ---- facts ---- */

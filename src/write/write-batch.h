@@ -82,6 +82,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (WriteBatch, write_batch_free)
  *         RESERVED_CDC_COLUMNS_ON_WRITE, UNSUPPORTED_DATATYPE.
  */
 gboolean write_batch_set_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error);
+/* The same for a table that is replaced as a whole (REPLACE TABLE): nothing is judged against the present metadata, column ids and
+ * physical names are made anew. The protocol is only raised. */
+gboolean write_batch_replace_metadata (WriteBatch *batch, DeltaMetadata *metadata, GError **error);
 /* Whether write_batch_set_metadata() would take @metadata for the table of @snapshot ((nullable): a new one). The same errors. */
 gboolean write_metadata_fits (DeltaMetadata *metadata, DeltaSnapshot *snapshot, GError **error);
 

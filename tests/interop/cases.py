@@ -410,7 +410,7 @@ CASES = [
         [
             "CREATE TABLE t (id INT, name STRING) CLUSTER BY (id) TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableRowTracking' = 'true')",
             f"INSERT INTO t {TEN}",
-            "CREATE OR REPLACE TABLE t (name INT, `i d` STRING)",
+            "CREATE OR REPLACE TABLE t (name INT, `i d` STRING) TBLPROPERTIES ('delta.columnMapping.mode' = 'id')",
             "INSERT INTO t VALUES (1, 'x')",
         ],
         [{"name": 1, "i d": "x"}],
