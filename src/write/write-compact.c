@@ -79,11 +79,11 @@ partition_text (DeltaFile *file)
 
   for (guint i = 0; i < delta_file_n_partition_values (file); i++) {
     DeltaPartitionValue value = delta_file_partition_value (file, i);
-    g_autofree char *hex =
-        value.text != NULL
-            ? g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *) value.text, value.text_bytes)
-            : g_strdup ("null");
-    g_ptr_array_add (parts, g_strdup_printf ("%s=%s", value.column, hex));
+    GString *part = g_string_new (value.column);
+    g_string_append (part, value.text != NULL ? "=" : "=null");
+    for (gsize k = 0; value.text != NULL && k < value.text_bytes; k++) /* a binary value may hold NUL */
+      g_string_append_printf (part, "%02x", (guchar) value.text[k]);
+    g_ptr_array_add (parts, g_string_free (part, FALSE));
   }
   g_ptr_array_sort (parts, compare_texts);
   for (guint i = 0; i < parts->len; i++)
