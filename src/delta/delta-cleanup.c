@@ -122,7 +122,7 @@ is_contiguous (const DeltaLogListing *listing, DeltaVersion keep, DeltaVersion l
 
 /* ---- deleting ---- */
 
-/* Whether a file of the log belongs to a version below @keep only. */
+/* Whether a file of the log begins below @keep: also a compaction that reaches further is of no use without its first commits. */
 static gboolean
 is_expired (const char *key, DeltaVersion keep)
 {
@@ -132,12 +132,7 @@ is_expired (const char *key, DeltaVersion keep)
   for (guint i = 0; i < 20; i++)
     if (!g_ascii_isdigit (name[i]))
       return FALSE;
-  if (name[20] != '.' || strncmp (name, limit, 20) >= 0)
-    return FALSE;
-  /* `x.y.compacted.json` reaches up to y. */
-  if (g_str_has_suffix (name, ".compacted.json"))
-    return strlen (name) > 41 && strncmp (name + 21, limit, 20) < 0;
-  return TRUE;
+  return name[20] == '.' && strncmp (name, limit, 20) < 0;
 }
 
 static gboolean
