@@ -12,13 +12,15 @@ typedef enum {
   LENT_FILTER,
   LENT_TABLE,
   LENT_COUNTER,
+  LENT_PICKER,
 } LentKind;
 
 typedef struct {
   gatomicrefcount refs;
   LentKind kind;
   const DuckFilterFuncs *filter; /* LENT_FILTER */
-  gpointer object;               /* the filter's self, the DuckTable, the DuckCounter */
+  const DuckPickerFuncs *picker; /* LENT_PICKER */
+  gpointer object;               /* the filter's or picker's self, the DuckTable, the DuckCounter */
 } Lent;
 
 struct DuckCounter {
@@ -54,21 +56,31 @@ lent_unref (gpointer data)
   case LENT_COUNTER:
     duck_counter_unref (lent->object);
     break;
+  case LENT_PICKER:
+    if (lent->picker->free != NULL)
+      lent->picker->free (lent->object);
+    break;
   }
   g_free (lent);
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Lent, lent_unref)
 
-static guint64
-lend (DuckEngine *engine, LentKind kind, const DuckFilterFuncs *filter, gpointer object)
+static Lent *
+lent_new (LentKind kind, gpointer object)
 {
   Lent *lent = g_new0 (Lent, 1);
 
   g_atomic_ref_count_init (&lent->refs);
   lent->kind = kind;
-  lent->filter = filter;
   lent->object = object;
+  return lent;
+}
+
+/* @lent: (transfer full). */
+static guint64
+lend (DuckEngine *engine, Lent *lent)
+{
   g_mutex_lock (&engine->lend_lock);
   guint64 handle = ++engine->last_handle;
   g_hash_table_insert (engine->lent, g_memdup2 (&handle, sizeof handle), lent);
@@ -108,20 +120,32 @@ duck_engine_take_back (DuckEngine *engine, guint64 handle)
 guint64
 duck_engine_lend_filter (DuckEngine *engine, const DuckFilterFuncs *funcs, gpointer self)
 {
-  return lend (engine, LENT_FILTER, funcs, self);
+  Lent *lent = lent_new (LENT_FILTER, self);
+
+  lent->filter = funcs;
+  return lend (engine, lent);
+}
+
+guint64
+duck_engine_lend_picker (DuckEngine *engine, const DuckPickerFuncs *funcs, gpointer self)
+{
+  Lent *lent = lent_new (LENT_PICKER, self);
+
+  lent->picker = funcs;
+  return lend (engine, lent);
 }
 
 guint64
 duck_engine_lend_table (DuckEngine *engine, DuckTable *table)
 {
-  return lend (engine, LENT_TABLE, NULL, table);
+  return lend (engine, lent_new (LENT_TABLE, table));
 }
 
 guint64
 duck_engine_lend_counter (DuckEngine *engine, DuckCounter *counter)
 {
   g_assert (counter != NULL);
-  return lend (engine, LENT_COUNTER, NULL, duck_counter_ref (counter));
+  return lend (engine, lent_new (LENT_COUNTER, duck_counter_ref (counter)));
 }
 
 /* ---- holds ---- */
@@ -180,6 +204,27 @@ run_live (const DuckKernelCall *call, GError **error)
     g_autoptr (Lent) lent = find_lent (call->user_data, handles[start], LENT_FILTER, error);
     if (lent == NULL ||
         !lent->filter->test (lent->object, files + start, rows + start, end - start, live + start, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- sluice_pick ---- */
+
+static gboolean
+run_pick (const DuckKernelCall *call, GError **error)
+{
+  const guint64 *handles = call->args[0].data;
+  const guint64 *files = call->args[1].data;
+  const gint64 *rows = call->args[2].data;
+  guint64 *picks = call->result->data;
+
+  for (guint start = 0, end; start < call->n_rows; start = end) {
+    for (end = start + 1; end < call->n_rows && handles[end] == handles[start]; end++)
+      ;
+    g_autoptr (Lent) lent = find_lent (call->user_data, handles[start], LENT_PICKER, error);
+    if (lent == NULL ||
+        !lent->picker->pick (lent->object, files + start, rows + start, end - start, picks + start, error))
       return FALSE;
   }
   return TRUE;
@@ -287,6 +332,7 @@ run_expect_fail (const DuckKernelCall *call, GError **error)
 
 static const DuckKernel lend_kernels[] = {
   { .name = "sluice_live", .args = { "UBIGINT", "UBIGINT", "BIGINT" }, .result = "BOOLEAN", .run = run_live },
+  { .name = "sluice_pick", .args = { "UBIGINT", "UBIGINT", "BIGINT" }, .result = "UBIGINT", .run = run_pick },
   { .name = "sluice_expect",
     .args = { "UBIGINT" },
     .varargs = "BOOLEAN",

@@ -1,6 +1,7 @@
 /* Lent objects: C objects that a query reaches under a number (a handle) until they are taken back.
  *
  *   sluice_live(handle UBIGINT, file_index UBIGINT, row_number BIGINT) → BOOLEAN     a deletion filter
+ *   sluice_pick(handle UBIGINT, file_index UBIGINT, row_number BIGINT) → UBIGINT     a number per row
  *   sluice_files(handle UBIGINT) → TABLE                                             a lent table
  *   sluice_expect(handle UBIGINT, cond BOOLEAN, …) → UBIGINT                         a counter: bit i = condition i failed
  *   sluice_expect_fail(handle UBIGINT, failed UBIGINT, row ANY) → BOOLEAN            raises EXPECTATION_FAILED
@@ -39,6 +40,19 @@ typedef struct {
 
 /* @funcs must live for ever; @self: (transfer full). Returns: the handle. Threads: any. */
 guint64 duck_engine_lend_filter (DuckEngine *engine, const DuckFilterFuncs *funcs, gpointer self);
+
+/* ---- a number per row ---- */
+
+typedef struct {
+  /* Sets picks[i] for n (≤ 2048) rows. Usually all have the same file and ascending row numbers: look for runs. Called by
+   * several threads at once. FALSE + @error stops the query with that error. */
+  gboolean (*pick) (gpointer self, const guint64 *file_indexes, const gint64 *row_numbers, gsize n, guint64 *picks,
+                    GError **error);
+  void (*free) (gpointer self); /* (nullable) */
+} DuckPickerFuncs;
+
+/* @funcs must live for ever; @self: (transfer full). Returns: the handle. Threads: any. */
+guint64 duck_engine_lend_picker (DuckEngine *engine, const DuckPickerFuncs *funcs, gpointer self);
 
 /* ---- a lent table: typed columns built row by row ---- */
 

@@ -1,6 +1,7 @@
 /* The parts of the room for each other. */
 #pragma once
 
+#include "duck-lend.h"
 #include "feed.h"
 
 G_BEGIN_DECLS
@@ -152,6 +153,15 @@ void feed_pair_append_side (GString *sql, const FeedPairNames *names, const char
 char *feed_pair_cancel (const FeedPairNames *names, const char *rows);
 /* Per row id what it was and what it is (FEED_NET). @rows: a whole SELECT text with row ids. */
 char *feed_pair_net (const FeedPairNames *names, const char *with, const char *rows);
+
+/* ---- feed-picker: sets of rows of one file ---- */
+
+typedef struct FeedPicker FeedPicker;
+FeedPicker *feed_picker_new (void); /* (transfer full) */
+/* Sets of one file have no row in common. A reference is taken. */
+void feed_picker_add (FeedPicker *picker, guint file_index, DeltaVector *rows, guint64 pick);
+/* @picker: (transfer full). Returns: the handle for sluice_pick(). */
+guint64 feed_picker_lend (FeedPicker *picker, DuckEngine *engine);
 
 struct FeedRange {
   gatomicrefcount references;

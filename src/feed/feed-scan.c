@@ -20,6 +20,7 @@ struct FeedScan {
   gatomicrefcount references;
   char *sql;
   GPtrArray *scans; /* DeltaScan */
+  GPtrArray *holds;
   guint n_files;
 };
 
@@ -35,6 +36,7 @@ feed_scan_unref (FeedScan *scan)
 {
   if (scan == NULL || !g_atomic_ref_count_dec (&scan->references))
     return;
+  g_clear_pointer (&scan->holds, g_ptr_array_unref);
   g_clear_pointer (&scan->scans, g_ptr_array_unref);
   g_free (scan->sql);
   g_free (scan);
@@ -102,16 +104,26 @@ type_may_match (const DeltaPredicate *predicate, const char *type)
 
 typedef enum { SEGMENT_CHANGES, SEGMENT_PLAIN, SEGMENT_DELETED, SEGMENT_INSERTED } SegmentKind;
 
+/* Rows of one file that changed in one commit. */
+typedef struct {
+  DeltaVector *rows;
+  guint texts; /* index of their values */
+} RowSet;
+
 /* What one delta scan reads. */
 typedef struct {
   SegmentKind kind;
+  gboolean is_by_row;      /* inputs are files with sets of rows, one per commit (feed-picker.c) */
+  guint layer;             /* of sets that have rows in common with those of another layer */
   gboolean keys_only;      /* row ids without columns */
   gboolean cancels;        /* equal rows cancel each other */
   DeltaMetadata *metadata; /* how columns are read */
   const char *id_column,
-      *age_column;  /* (nullable): physical names of row ids and row versions, when those are wanted */
-  GArray *inputs;   /* DeltaScanInput; vectors are owned, values belong to @texts */
-  GPtrArray *texts; /* char **: per input the values of value_columns() */
+      *age_column;     /* (nullable): physical names of row ids and row versions, when those are wanted */
+  GArray *inputs;      /* DeltaScanInput; vectors are owned, values belong to @texts */
+  GPtrArray *texts;    /* char **: per input, or per set of rows, the values of value_columns() */
+  GPtrArray *sets;     /* by row: GArray of RowSet, one per input */
+  GHashTable *by_path; /* by row: decoded path → index of the input + 1 */
 } Segment;
 
 /* Values per file: version, timestamp, type of plain rows, then what row ids are made of. */
@@ -156,7 +168,15 @@ segment_free (gpointer data)
     delta_vector_unref (g_array_index (segment->inputs, DeltaScanInput, i).vector);
   g_array_unref (segment->inputs);
   g_ptr_array_unref (segment->texts);
+  g_ptr_array_unref (segment->sets);
+  g_hash_table_unref (segment->by_path);
   g_free (segment);
+}
+
+static void
+row_set_clear (gpointer data)
+{
+  delta_vector_unref (((RowSet *) data)->rows);
 }
 
 static Segment *
@@ -167,6 +187,8 @@ segment_new (const Segment *like)
   *segment = *like;
   segment->inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
   segment->texts = g_ptr_array_new_with_free_func (texts_free);
+  segment->sets = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
+  segment->by_path = g_hash_table_new (g_str_hash, g_str_equal);
   return segment;
 }
 
@@ -177,7 +199,8 @@ segment_for (Builder *builder, const Segment *like)
 
   for (guint i = 0; i < builder->segments->len; i++) {
     segment = builder->segments->pdata[i];
-    if (segment->kind == like->kind && segment->keys_only == like->keys_only && segment->cancels == like->cancels &&
+    if (segment->kind == like->kind && segment->is_by_row == like->is_by_row && segment->layer == like->layer &&
+        segment->keys_only == like->keys_only && segment->cancels == like->cancels &&
         segment->metadata == like->metadata && g_strcmp0 (segment->id_column, like->id_column) == 0 &&
         g_strcmp0 (segment->age_column, like->age_column) == 0)
       return segment;
@@ -238,6 +261,7 @@ segment_of (const Builder *builder, const FeedCommit *commit, const FeedPart *pa
     like.kind = SEGMENT_CHANGES;
   else if (pairs)
     like.kind = part->kind == FEED_PART_DELETE ? SEGMENT_DELETED : SEGMENT_INSERTED;
+  like.is_by_row = part->is_paired;
   like.cancels = pairs && !commit->keeps_row_ids && builder->range->cancels_identical;
   if (named == NULL)
     named = builder->range->metadata;
@@ -260,12 +284,9 @@ number_or_null (gint64 number)
   return number >= 0 ? feed_version_text (number) : NULL;
 }
 
-static void
-add_to_segment (Builder *builder, const Segment *like, const FeedCommit *commit, const FeedPart *part,
-                const DeltaScanInput *input)
+static char **
+texts_new (const Builder *builder, const Segment *segment, const FeedCommit *commit, const FeedPart *part)
 {
-  Segment *segment = segment_for (builder, like);
-  DeltaScanInput copy = *input;
   char **texts = g_new0 (char *, N_VALUES);
   guint n = 0;
 
@@ -277,10 +298,79 @@ add_to_segment (Builder *builder, const Segment *like, const FeedCommit *commit,
     texts[n++] = number_or_null (delta_file_base_row_id (part->file));
     texts[n++] = number_or_null (delta_file_default_row_commit_version (part->file));
   }
+  return texts;
+}
+
+static gboolean
+are_disjoint (const DeltaVector *a, const DeltaVector *b)
+{
+  g_autoptr (DeltaVector) rest = delta_vector_copy (a);
+
+  delta_vector_remove_all (rest, b);
+  return delta_vector_cardinality (rest) == delta_vector_cardinality (a);
+}
+
+/* The segment, and in it the input of the file of @part, which has none of @rows yet. */
+static Segment *
+segment_by_row (Builder *builder, const Segment *like, const FeedPart *part, DeltaVector *rows, guint *input)
+{
+  Segment wanted = *like;
+
+  for (;; wanted.layer++) {
+    Segment *segment = segment_for (builder, &wanted);
+    DeltaScanInput fresh = { .file = part->file, .rows = DELTA_SCAN_ONLY };
+    const char *path = delta_file_decoded_path (part->file);
+    guint at = GPOINTER_TO_UINT (g_hash_table_lookup (segment->by_path, path));
+    if (at > 0 && !are_disjoint (rows, g_array_index (segment->inputs, DeltaScanInput, at - 1).vector))
+      continue;
+    if (at == 0) {
+      GArray *sets = g_array_new (FALSE, FALSE, sizeof (RowSet));
+      fresh.vector = delta_vector_new ();
+      g_array_set_clear_func (sets, row_set_clear);
+      g_array_append_val (segment->inputs, fresh);
+      g_ptr_array_add (segment->sets, sets);
+      at = segment->inputs->len;
+      g_hash_table_insert (segment->by_path, (gpointer) path, GUINT_TO_POINTER (at));
+    }
+    *input = at - 1;
+    return segment;
+  }
+}
+
+static void
+add_rows (Builder *builder, const Segment *like, const FeedCommit *commit, const FeedPart *part, DeltaVector *rows)
+{
+  guint input;
+  Segment *segment = segment_by_row (builder, like, part, rows, &input);
+  RowSet set = { delta_vector_ref (rows), segment->texts->len };
+
+  g_ptr_array_add (segment->texts, texts_new (builder, segment, commit, part));
+  g_array_append_val ((GArray *) segment->sets->pdata[input], set);
+  delta_vector_add_all (g_array_index (segment->inputs, DeltaScanInput, input).vector, rows);
+}
+
+static void
+add_file (Builder *builder, const Segment *like, const FeedCommit *commit, const FeedPart *part)
+{
+  Segment *segment = segment_for (builder, like);
+  DeltaScanInput input = { .file = part->file,
+                           .rows = part->kind == FEED_PART_CHANGES ? DELTA_SCAN_ALL : DELTA_SCAN_LIVE };
+  char **texts = texts_new (builder, segment, commit, part);
+
   g_ptr_array_add (segment->texts, texts);
-  copy.values = (const char *const *) texts;
-  copy.vector = input->vector != NULL ? delta_vector_ref (input->vector) : NULL;
-  g_array_append_val (segment->inputs, copy);
+  input.values = (const char *const *) texts;
+  g_array_append_val (segment->inputs, input);
+}
+
+/* @rows: (nullable): of a paired part. */
+static void
+add_to_segment (Builder *builder, const Segment *like, const FeedCommit *commit, const FeedPart *part,
+                DeltaVector *rows)
+{
+  if (rows != NULL)
+    add_rows (builder, like, commit, part, rows);
+  else
+    add_file (builder, like, commit, part);
 }
 
 /* @wide: with columns; else only for the pairs. */
@@ -288,7 +378,6 @@ static gboolean
 add_input (Builder *builder, const FeedCommit *commit, const FeedPart *part, gboolean wide, GError **error)
 {
   g_autoptr (DeltaVector) rows = NULL;
-  DeltaScanInput input = { .file = part->file, .rows = DELTA_SCAN_LIVE };
   Segment like = segment_of (builder, commit, part);
 
   if (part->is_paired) {
@@ -296,17 +385,13 @@ add_input (Builder *builder, const FeedCommit *commit, const FeedPart *part, gbo
       return FALSE;
     if (delta_vector_is_empty (rows))
       return TRUE;
-    input.rows = DELTA_SCAN_ONLY;
-    input.vector = rows;
-  } else if (part->kind == FEED_PART_CHANGES) {
-    input.rows = DELTA_SCAN_ALL;
   }
   if (wide)
-    add_to_segment (builder, &like, commit, part, &input);
+    add_to_segment (builder, &like, commit, part, rows);
   if (is_pairing (builder, commit)) {
     like.keys_only = TRUE;
     like.cancels = FALSE;
-    add_to_segment (builder, &like, commit, part, &input);
+    add_to_segment (builder, &like, commit, part, rows);
   }
   return TRUE;
 }
@@ -437,11 +522,92 @@ hidden_columns (const Builder *builder, const Segment *segment, DeltaScanHidden 
   return n;
 }
 
+/* ---- values of rows: what a segment by row joins ---- */
+
+static DuckKind
+value_kind (const Builder *builder, const DeltaScanValue *value)
+{
+  return value->type == builder->text      ? DUCK_KIND_VARCHAR
+         : value->type == builder->instant ? DUCK_KIND_TIMESTAMP_TZ
+                                           : DUCK_KIND_BIGINT;
+}
+
+/* One row per set, by the index of its values. */
+static DuckTable *
+table_of_values (const Builder *builder, const Segment *segment, const DeltaScanValue *values, guint n)
+{
+  static const char *const names[N_VALUES] = { "v0", "v1", "v2", "v3", "v4" };
+  DuckTableColumn columns[N_VALUES + 1] = { { .name = "ix", .kind = DUCK_KIND_UBIGINT } };
+  DuckTable *table;
+
+  for (guint i = 0; i < n; i++)
+    columns[i + 1] = (DuckTableColumn){ .name = names[i], .kind = value_kind (builder, &values[i]) };
+  table = duck_table_new (columns, n + 1);
+  for (guint row = 0; row < segment->texts->len; row++) {
+    char **texts = segment->texts->pdata[row];
+    duck_table_set_int64 (table, 0, row);
+    for (guint i = 0; i < n; i++) {
+      if (texts[i] == NULL)
+        continue;
+      if (values[i].type == builder->text)
+        duck_table_set_string (table, i + 1, texts[i], strlen (texts[i]));
+      else
+        duck_table_set_int64 (table, i + 1, g_ascii_strtoll (texts[i], NULL, 10));
+    }
+    duck_table_end_row (table);
+  }
+  return table;
+}
+
+/* Which values a row of a file has. */
+static FeedPicker *
+picker_of (const Segment *segment, DeltaScan *scan)
+{
+  FeedPicker *picker = feed_picker_new ();
+
+  for (guint i = 0; i < delta_scan_n_files (scan); i++) {
+    const char *path = delta_file_decoded_path (delta_scan_file (scan, i));
+    guint at = GPOINTER_TO_UINT (g_hash_table_lookup (segment->by_path, path));
+    GArray *sets = segment->sets->pdata[at - 1];
+    for (guint j = 0; j < sets->len; j++) {
+      const RowSet *set = &g_array_index (sets, RowSet, j);
+      feed_picker_add (picker, i, set->rows, set->texts);
+    }
+  }
+  return picker;
+}
+
+/* `SELECT` every output of @scan and the values of its rows. Returns: (transfer full). */
+static char *
+join_values (Builder *builder, const Segment *segment, DeltaScan *scan)
+{
+  DuckEngine *engine = delta_table_engine (builder->range->table);
+  GString *sql = g_string_new ("SELECT s.*");
+  DeltaScanValue values[N_VALUES];
+  guint n = value_columns (builder, segment, values);
+  guint64 table = duck_engine_lend_table (engine, table_of_values (builder, segment, values, n));
+  guint64 picker = feed_picker_lend (picker_of (segment, scan), engine);
+
+  duck_holds_add (builder->scan->holds, engine, table);
+  duck_holds_add (builder->scan->holds, engine, picker);
+  for (guint i = 0; i < n; i++) {
+    g_string_append_printf (sql, ", v.v%u AS ", i);
+    base_text_append_sql_identifier (sql, values[i].name);
+  }
+  g_string_append_printf (sql,
+                          " FROM (%s) s JOIN sluice_files(%" G_GUINT64_FORMAT
+                          "::UBIGINT) v ON v.ix = sluice_pick(%" G_GUINT64_FORMAT "::UBIGINT, s." FEED_OWN_FILE
+                          "::UBIGINT, s." FEED_OWN_PLACE ")",
+                          delta_scan_sql (scan), table, picker);
+  return g_string_free (sql, FALSE);
+}
+
 /* One delta scan. @all_columns: (nullable): instead of those that are asked for. Returns: (transfer full). */
 static char *
 scan_text (Builder *builder, const Segment *segment, const DeltaScanColumn *all_columns, GError **error)
 {
-  gboolean ids = wants_ids (builder, segment);
+  gboolean ids = wants_ids (builder, segment), by_row = segment->is_by_row;
+  gboolean ordered = builder->request->ordered;
   DeltaScanHidden hidden[2];
   DeltaScanValue values[N_VALUES];
   DeltaScanRequest request = { .columns = all_columns != NULL ? all_columns : builder->columns,
@@ -449,14 +615,15 @@ scan_text (Builder *builder, const Segment *segment, const DeltaScanColumn *all_
                                .hidden = hidden,
                                .n_hidden = hidden_columns (builder, segment, hidden),
                                .values = values,
-                               .n_values = value_columns (builder, segment, values),
+                               .n_values = by_row ? 0 : value_columns (builder, segment, values),
                                .inputs = (const DeltaScanInput *) segment->inputs->data,
                                .n_inputs = segment->inputs->len,
                                .explicit_inputs = TRUE,
-                               .file_index_name = builder->request->ordered && !ids ? FEED_OWN_FILE : NULL,
-                               .row_number_name = builder->request->ordered || ids ? FEED_OWN_PLACE : NULL,
+                               .file_index_name = by_row || (ordered && !ids) ? FEED_OWN_FILE : NULL,
+                               .row_number_name = by_row || ordered || ids ? FEED_OWN_PLACE : NULL,
                                .metadata = segment->metadata };
   DeltaScan *scan;
+  g_autofree char *sql = NULL;
 
   if (segment->keys_only)
     request.n_columns = 0;
@@ -466,12 +633,13 @@ scan_text (Builder *builder, const Segment *segment, const DeltaScanColumn *all_
   g_ptr_array_add (builder->scan->scans, scan);
   if (!segment->keys_only)
     builder->scan->n_files += delta_scan_n_files (scan);
+  sql = by_row ? join_values (builder, segment, scan) : g_strdup (delta_scan_sql (scan));
   if (!ids)
-    return g_strdup (delta_scan_sql (scan));
+    return g_steal_pointer (&sql);
   /* Files of a table whose rows were never moved may lack the names. */
-  return g_strdup_printf (
-      "SELECT *%s%s FROM (%s)", segment->id_column == NULL ? ", NULL::BIGINT AS " FEED_OWN_ID_READ : "",
-      segment->age_column == NULL ? ", NULL::BIGINT AS " FEED_OWN_AGE_READ : "", delta_scan_sql (scan));
+  return g_strdup_printf ("SELECT *%s%s FROM (%s)",
+                          segment->id_column == NULL ? ", NULL::BIGINT AS " FEED_OWN_ID_READ : "",
+                          segment->age_column == NULL ? ", NULL::BIGINT AS " FEED_OWN_AGE_READ : "", sql);
 }
 
 /* Appends @rows with exactly the outputs that all segments have. */
@@ -701,6 +869,7 @@ build (Builder *builder, GError **error)
 
   g_atomic_ref_count_init (&scan->references);
   scan->scans = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_scan_unref);
+  scan->holds = duck_holds_new ();
   builder->scan = scan;
   if (!check_files (builder, error) || !add_inputs (builder, error) || !make_pairs (builder, &with, error) ||
       !append_segments (builder, sql, error))
