@@ -235,12 +235,38 @@ delta_vector_last (const DeltaVector *vector, guint64 *row)
   return TRUE;
 }
 
+gsize
+delta_vector_list (const DeltaVector *vector, guint64 from, guint64 to, guint64 *rows, gsize n_most)
+{
+  gsize n = 0;
+
+  for (guint i = part_index (vector, (guint32) (from >> 32)); i < vector->parts->len && n < n_most; i++) {
+    const Part *part = &g_array_index (vector->parts, Part, i);
+    guint64 high = (guint64) part->key << 32;
+    guint32 start = part->key == (guint32) (from >> 32) ? (guint32) from : 0;
+    roaring_uint32_iterator_t iterator;
+    if (high > to)
+      break;
+    roaring_init_iterator (part->bitmap, &iterator);
+    if (!roaring_move_uint32_iterator_equalorlarger (&iterator, start))
+      continue;
+    for (; iterator.has_value && n < n_most; roaring_advance_uint32_iterator (&iterator)) {
+      if ((high | iterator.current_value) > to)
+        return n;
+      rows[n++] = high | iterator.current_value;
+    }
+  }
+  return n;
+}
+
 void
 delta_vector_mark (const DeltaVector *vector, const gint64 *rows, gsize n_rows, guint8 *marks, guint8 value)
 {
+  guint64 found[256];
+  gsize n_found;
+
   gint64 first = rows[0];
   gint64 last = rows[n_rows - 1];
-  guint64 row;
 
   /* The usual case: neighbouring rows of one scan. Only the marked ones are visited. */
   if (last - first == (gint64) n_rows - 1) {
@@ -249,9 +275,10 @@ delta_vector_mark (const DeltaVector *vector, const gint64 *rows, gsize n_rows, 
       ;
     if (i == n_rows) {
       guint64 from = (guint64) first;
-      while (delta_vector_next (vector, from, &row) && row <= (guint64) last) {
-        marks[row - (guint64) first] = value;
-        from = row + 1;
+      while ((n_found = delta_vector_list (vector, from, (guint64) last, found, G_N_ELEMENTS (found))) > 0) {
+        for (gsize j = 0; j < n_found; j++)
+          marks[found[j] - (guint64) first] = value;
+        from = found[n_found - 1] + 1;
       }
       return;
     }

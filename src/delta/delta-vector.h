@@ -37,6 +37,8 @@ void delta_vector_add_all (DeltaVector *vector, const DeltaVector *other);    /*
 void delta_vector_remove_all (DeltaVector *vector, const DeltaVector *other); /* difference in place */
 /* Ascending. @row: (out). Returns: FALSE when there is none at or after @from. */
 gboolean delta_vector_next (const DeltaVector *vector, guint64 from, guint64 *row);
+/* The positions in [@from, @to], ascending, at most @n_most. @rows: (out caller-allocates). Returns: how many. */
+gsize delta_vector_list (const DeltaVector *vector, guint64 from, guint64 to, guint64 *rows, gsize n_most);
 /* The greatest position. Returns: FALSE when empty. */
 gboolean delta_vector_last (const DeltaVector *vector, guint64 *row);
 

@@ -57,8 +57,9 @@ feed_picker_add (FeedPicker *picker, guint file_index, DeltaVector *rows, guint6
 static void
 pick_run (const Set *set, const gint64 *rows, gsize n, gboolean ascending, guint64 *picks)
 {
-  guint64 row = 0;
-  gsize at = 0;
+  guint64 found[256];
+  guint64 from = (guint64) rows[0];
+  gsize at = 0, n_found;
 
   if (!ascending) {
     for (gsize i = 0; i < n; i++)
@@ -66,13 +67,15 @@ pick_run (const Set *set, const gint64 *rows, gsize n, gboolean ascending, guint
         picks[i] = set->pick;
     return;
   }
-  for (guint64 from = (guint64) rows[0]; at < n && delta_vector_next (set->rows, from, &row); from = row + 1) {
-    while (at < n && (guint64) rows[at] < row)
-      at++;
-    for (; at < n && (guint64) rows[at] == row; at++)
-      picks[at] = set->pick;
-    if (at < n && (guint64) rows[at] > row + 1)
-      row = (guint64) rows[at] - 1; /* nothing between is asked for */
+  while (at < n &&
+         (n_found = delta_vector_list (set->rows, from, (guint64) rows[n - 1], found, G_N_ELEMENTS (found))) > 0) {
+    for (gsize i = 0; i < n_found; i++) {
+      while (at < n && (guint64) rows[at] < found[i])
+        at++;
+      for (; at < n && (guint64) rows[at] == found[i]; at++)
+        picks[at] = set->pick;
+    }
+    from = MAX (found[n_found - 1] + 1, at < n ? (guint64) rows[at] : 0);
   }
 }
 

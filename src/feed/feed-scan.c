@@ -749,6 +749,11 @@ make_pairs (Builder *builder, char **with, GError **error)
                             segment->kind == SEGMENT_INSERTED);
     feed_pair_append_ids (keys, scan);
     g_string_append_c (keys, ')');
+    if (segment->kind == SEGMENT_INSERTED) {
+      /* A row without an id of its own in a file that this commit made has a new one, which no other row ever had. */
+      g_string_append (keys, " WHERE " FEED_OWN_ID_READ " IS NOT NULL OR " FEED_OWN_AGE_FILE " <> ");
+      base_text_append_sql_identifier (keys, builder->names.version);
+    }
   }
   *with = keys->len > 0 ? feed_pair_definition (&builder->names, keys->str) : NULL;
   return TRUE;
