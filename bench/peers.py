@@ -3,6 +3,7 @@
 
 usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS
        peers.py cdc-deltalake DIR TABLE BATCHES [--legacy-feed] | cdc-duckdb DIR DATABASE BATCHES | cdc-polars DIR FILE BATCHES
+       peers.py make-dml DIR ROWS CHANGES | load-deltalake FILE TABLE [--legacy-feed] | dml-deltalake DIR TABLE merge-N|update|delete | feed-deltalake TABLE
        peers.py cdc-reference DIR BATCHES | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
 """
 import json
@@ -66,6 +67,21 @@ def make_cdc(directory: str, rows: str, batches: str, changes: str) -> None:
     report()
 
 
+def make_dml(directory: str, rows: str, changes: str) -> None:
+    """base.parquet: ROWS rows in the order of id. merge-N.parquet, N of 1, 1,000, CHANGES: nine of ten are there already, spread over all rows."""
+    import duckdb
+
+    os.makedirs(directory, exist_ok=True)
+    n = int(rows)
+    columns = "i AS id, 'name ' || left(md5((i * 31 + {v})::VARCHAR), 12) AS name, md5((i * 17 + {v})::VARCHAR) || '@mail.example' AS email, " \
+              "'city ' || hash(i + {v}) % 500 AS city, (hash(i * 7 + {v}) % 1000000000) / 997.0 AS amount"
+    duckdb.execute(f"COPY (SELECT {columns.format(v=0)} FROM range({n}) r(i)) TO '{directory}/base.parquet' (FORMAT parquet)")
+    for many in {1, 1000, int(changes)}:
+        duckdb.execute(f"COPY (SELECT {columns.format(v=1)} FROM (SELECT CASE WHEN k % 10 = 9 THEN {n} + k ELSE k * {max(n // many, 1)} END AS i FROM range({many}) r(k))) "
+                       f"TO '{directory}/merge-{many}.parquet' (FORMAT parquet)")
+    report()
+
+
 def make_json(directory: str, rows: str, files: str) -> None:
     import duckdb
 
@@ -95,6 +111,44 @@ def make_log(directory: str, commits: str) -> None:
             lines.append({"remove": {"path": f"part-{version - 5:05}.parquet", "deletionTimestamp": 1767225600000 + version, "dataChange": True}})
         (log / f"{version:020}.json").write_text("".join(json.dumps(l) + "\n" for l in lines))
     report()
+
+
+# ---- statements ----
+
+
+def load_deltalake(file: str, table: str, *flags: str) -> None:
+    import pyarrow.parquet as pq
+    from deltalake import write_deltalake
+
+    write_deltalake(table, pq.read_table(file), configuration={"delta.enableChangeDataFeed": "true"} if "--legacy-feed" in flags else {})
+    report()
+
+
+def dml_deltalake(directory: str, table: str, command: str) -> None:
+    import pyarrow.parquet as pq
+    from deltalake import DeltaTable
+
+    one = Spent()
+    target = DeltaTable(table)
+    if command == "update":
+        target.update(updates={"city": "'moved'"}, predicate="id % 1000 = 17")
+    elif command == "delete":
+        target.delete("id % 1000 = 19")
+    else:
+        (target.merge(pq.read_table(f"{directory}/{command}.parquet"), "t.id = s.id", source_alias="s", target_alias="t")
+         .when_matched_update_all().when_not_matched_insert_all().execute())
+    report(**one.end())
+
+
+def feed_deltalake(table: str) -> None:
+    import pyarrow
+    import pyarrow.compute as pc
+    from deltalake import DeltaTable
+
+    one = Spent()
+    rows = pyarrow.table(DeltaTable(table).load_cdf(starting_version=1).read_all())
+    counts = rows.group_by("_change_type").aggregate([("id", "count"), ("id", "count_distinct"), ("amount", "max")])
+    report(**one.end(), rows=rows.num_rows, kinds=counts.num_rows)
 
 
 # ---- AUTO CDC: the base is loaded where there is no table yet; with 0 batches nothing else is done ----
