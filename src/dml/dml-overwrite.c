@@ -24,7 +24,26 @@ const WriteMetric dml_replace_metrics[] = {
   { NULL, 0 },
 };
 
-/* p <=> v AND … of PARTITION (p = v, q). Returns: NULL when no partition is fixed. */
+/* column = value, or column IS NULL. NULL with an error. */
+static SqlExpr *
+column_is (DmlTarget *target, guint column, const SqlExpr *value, SqlArena *arena, GError **error)
+{
+  const BaseType *type = base_type_field (write_batch_schema (target->batch), column)->type;
+  SqlExpr *cast = sql_build_cast (arena, (SqlExpr *) value, type), *test;
+  g_autoptr (RelationLiteral) literal = relation_eval_constant (cast, type, &target->relation, error);
+  if (literal == NULL)
+    return NULL;
+  if (!literal->is_null)
+    return sql_build_binary (arena, SQL_BINARY_EQ, dml_column (arena, DML_TARGET_COLUMN, column), cast);
+  test = sql_arena_new0 (arena, SqlExpr);
+  test->kind = SQL_EXPR_IS;
+  test->depth = 2;
+  test->u.is.test = SQL_IS_NULL;
+  test->u.is.value = dml_column (arena, DML_TARGET_COLUMN, column);
+  return test;
+}
+
+/* The conditions of PARTITION (p = v, q). Returns: TRUE when no partition is fixed. */
 static SqlExpr *
 static_condition (DmlTarget *target, const SqlInsert *insert, SqlArena *arena, GError **error)
 {
@@ -41,9 +60,9 @@ static_condition (DmlTarget *target, const SqlInsert *insert, SqlArena *arena, G
     }
     if (part->value == NULL)
       continue;
-    SqlExpr *value = sql_build_cast (arena, part->value, base_type_field (schema, (guint) index)->type);
-    SqlExpr *equal =
-        sql_build_binary (arena, SQL_BINARY_NULL_SAFE_EQ, dml_column (arena, DML_TARGET_COLUMN, (guint) index), value);
+    SqlExpr *equal = column_is (target, (guint) index, part->value, arena, error);
+    if (equal == NULL)
+      return NULL;
     condition = condition == NULL ? equal : sql_build_binary (arena, SQL_BINARY_AND, condition, equal);
   }
   return condition != NULL ? condition : sql_build_boolean (arena, TRUE);

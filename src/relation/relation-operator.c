@@ -167,12 +167,67 @@ skip_constant (RelationBinder *binder, RelationExpr *expr)
   return relation_expr_fold (binder, expr, NULL);
 }
 
+/* Below, equal, above of two constants of one type; @known: (out): FALSE for types that are not compared here. */
+static int
+compare_constants (const RelationLiteral *a, const RelationLiteral *b, gboolean *known)
+{
+  int order;
+
+  switch (base_type_kind (a->type)) {
+  case BASE_TYPE_BOOLEAN:
+  case BASE_TYPE_BYTE:
+  case BASE_TYPE_SHORT:
+  case BASE_TYPE_INTEGER:
+  case BASE_TYPE_LONG:
+  case BASE_TYPE_DATE:
+  case BASE_TYPE_TIMESTAMP:
+  case BASE_TYPE_TIMESTAMP_NTZ:
+    return (a->integer > b->integer) - (a->integer < b->integer);
+  case BASE_TYPE_STRING:
+    order = memcmp (a->text, b->text, MIN (a->size, b->size));
+    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+  default:
+    *known = FALSE;
+    return 0;
+  }
+}
+
+/* `column IN (…)`: what is in it lies between its least and its greatest value. */
+static void
+collect_list_skips (RelationBinder *binder, RelationExpr *condition, GArray *skips)
+{
+  RelationExpr *column = condition->args[0];
+  const RelationLiteral *least = NULL, *greatest = NULL;
+  gboolean known = column->kind == RELATION_EXPR_COLUMN;
+
+  for (guint i = 1; i < condition->n_args && known; i++) {
+    RelationExpr *item = condition->args[i];
+    const RelationLiteral *value = relation_type_same (column->type, item->type) ? skip_constant (binder, item) : NULL;
+    known = value != NULL;
+    if (!known || value->is_null)
+      continue;
+    if (least == NULL || compare_constants (value, least, &known) < 0)
+      least = value;
+    if (greatest == NULL || compare_constants (value, greatest, &known) > 0)
+      greatest = value;
+  }
+  if (known && least != NULL) {
+    Skip bounds[] = { { column->column_id, RELATION_SKIP_GREATER_EQUAL, least },
+                      { column->column_id, RELATION_SKIP_LESS_EQUAL, greatest } };
+    g_array_append_vals (skips, bounds, 2);
+  }
+}
+
 static void
 collect_skips (RelationBinder *binder, RelationExpr *condition, GArray *skips)
 {
   if (is_operator (condition, "and")) {
     for (guint i = 0; i < condition->n_args; i++)
       collect_skips (binder, condition->args[i], skips);
+    return;
+  }
+  if (is_operator (condition, "in")) {
+    collect_list_skips (binder, condition, skips);
     return;
   }
   if (condition->kind != RELATION_EXPR_CALL || condition->n_args == 0 || condition->n_args > 2)

@@ -8,7 +8,7 @@ from expressions import (STRUCT, VALUES, Expr, draw_assigned, draw_partition_pre
                          model_column, quoted)
 
 KINDS = {}  # name → (weight, function)
-REFUSED = frozenset(["merge", "merge_star", "replace_where", "overwrite_one_partition", "overwrite_dynamic"])  # the engine knows these not
+REFUSED = frozenset()  # the engine knows these not
 
 
 @dataclasses.dataclass
