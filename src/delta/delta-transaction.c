@@ -817,10 +817,6 @@ check_before_commit (DeltaTransaction *transaction, GError **error)
     return FALSE;
   if (!delta_protocol_check_write (transaction->protocol, error))
     return FALSE;
-  if (changes_data (transaction) && delta_metadata_has_field_key (transaction->metadata, "delta.identity.start"))
-    return base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_FOR_WRITE,
-                           "the table %s has identity columns, whose values this engine does not make: identityColumns",
-                           delta_table_location (transaction->table));
   /* Files added before the protocol was raised. */
   for (guint i = 0; tracks_rows (transaction) && i < transaction->adds->len; i++) {
     DeltaFile *file = transaction->adds->pdata[i];

@@ -582,6 +582,11 @@ dml_assigned_values (DmlTarget *target, const SqlAssignmentList *assignments, co
         g_ptr_array_add (items, &all[i]);
     if (items->len == 0)
       continue;
+    if (field->metadata != NULL && json_object_get (field->metadata, "delta.identity.start") != NULL) {
+      (void) base_error_set (error, SLUICE_ERROR_DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED,
+                             "UPDATE on IDENTITY column %s is not supported.", field->name); /* always FALSE */
+      return NULL;
+    }
     values[k] = value_after (field->type, dml_column (arena, DML_TARGET_COLUMN, k), items, 0, arena, error);
     if (values[k] == NULL)
       return NULL;

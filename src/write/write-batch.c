@@ -121,6 +121,7 @@ write_batch_free (WriteBatch *batch)
   g_ptr_array_unref (batch->directories);
   g_ptr_array_unref (batch->published);
   g_hash_table_unref (batch->deletions);
+  g_clear_pointer (&batch->identities, g_ptr_array_unref);
   g_ptr_array_unref (batch->removed);
   g_array_unref (batch->hidden);
   g_array_unref (batch->moved.removed_sizes);
@@ -414,8 +415,8 @@ gboolean
 write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitResult *result, GError **error)
 {
   g_return_val_if_fail (!batch->is_spent, FALSE);
-  if (!base_cancel_check (batch->cancel, error) || !write_deletions_apply (batch, error) || !publish (batch, error) ||
-      !add_actions (batch, error))
+  if (!base_cancel_check (batch->cancel, error) || !write_deletions_apply (batch, error) ||
+      !write_identity_settle (batch, error) || !publish (batch, error) || !add_actions (batch, error))
     return FALSE;
   set_commit_info (batch, commit);
 

@@ -61,9 +61,6 @@ collect_field_checks (const BaseField *field, GPtrArray *checks, GError **error)
     add_check (checks, g_strdup_printf ("CHECK constraint Generated Column (%s <=> %s)", quoted, generation),
                g_strdup_printf ("%s <=> (%s)", quoted, generation));
   }
-  if (field->metadata != NULL && json_object_get (field->metadata, "delta.identity.start") != NULL)
-    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                           "Writing to a table with the identity column %s is not supported.", field->name);
   return TRUE;
 }
 

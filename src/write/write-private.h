@@ -2,6 +2,7 @@
  * write-delete.c (vectors and rewrites), write-move.c (maintenance), write-constraint.c (checks). */
 #pragma once
 
+#include "duck-copy.h"
 #include "write-batch.h"
 #include "write-layout.h"
 
@@ -54,6 +55,7 @@ struct WriteBatch {
   GPtrArray *directories; /* char *: scratch directories to remove in the end */
   GPtrArray *published;   /* char *: keys that exist and are named by no commit yet */
   GHashTable *deletions;  /* DeltaFile path → WriteDeletion */
+  GPtrArray *identities;  /* (nullable): what new files hold of identity columns */
   GPtrArray *removed;     /* DeltaFile: whole files, by write_batch_remove_all() or _remove_files() */
   gboolean removes_all;
   gboolean has_metadata;
@@ -74,6 +76,16 @@ typedef struct {
 } WriteStage;
 /* Runs the text into Parquet files and adds them to batch->staged. @n_rows: (out) (optional). */
 gboolean write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error);
+
+/* write-identity.c */
+gboolean write_identity_is (const BaseField *field);
+/* Errors: DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED for a column GENERATED ALWAYS. */
+gboolean write_identity_check_given (const BaseField *field, GError **error);
+/* The text of the expression for rows that give no value. Returns: (transfer full) (nullable). */
+char *write_identity_expression (const BaseField *field, GError **error);
+void write_identity_note (WriteBatch *batch, const DuckCopyFile *file); /* of a new data file */
+/* Before the commit: every new row has its values, and the marks move on. Errors: DELTA_UNSUPPORTED_FEATURES_FOR_WRITE. */
+gboolean write_identity_settle (WriteBatch *batch, GError **error);
 
 /* write-delete.c: turns batch->deletions into actions (and staged files of copies). */
 gboolean write_deletions_apply (WriteBatch *batch, GError **error);

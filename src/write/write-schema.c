@@ -9,6 +9,7 @@
 #include "base-json.h"
 #include "base-text.h"
 #include "sql-parse.h"
+#include "write-private.h"
 
 #include <string.h>
 
@@ -151,7 +152,7 @@ name_columns (RelationPlan *input, const BaseType *schema, const char *const *co
   return relation_plan_project (input, items, n_columns, context, error);
 }
 
-/* Computes the generated columns that the rows do not give. */
+/* Computes the generated and identity columns that the rows do not give. */
 static RelationPlan *
 generate_columns (RelationPlan *plan, const BaseType *schema, const gboolean *given, SqlArena *arena,
                   const RelationContext *context, GError **error)
@@ -162,8 +163,16 @@ generate_columns (RelationPlan *plan, const BaseType *schema, const gboolean *gi
   for (guint i = 0; i < n_columns; i++) {
     const BaseField *field = base_type_field (schema, i);
     const char *text = field_text (field, "delta.generationExpression");
+    g_autofree char *identity = NULL;
     items[i].column = i;
-    if (text == NULL || given[i])
+    if (given[i])
+      continue;
+    if (text == NULL && write_identity_is (field)) {
+      text = identity = write_identity_expression (field, error);
+      if (text == NULL)
+        return NULL;
+    }
+    if (text == NULL)
       continue;
     any = TRUE;
     items[i].name = field->name;
@@ -199,6 +208,8 @@ write_plan_fit (RelationPlan *input, const BaseType *schema, RelationAssignFlags
     const BaseField *field = base_type_field (schema, i);
     const char *text = field_text (field, "CURRENT_DEFAULT");
     given[i] = is_given (relation_plan_schema (input), flags, columns, field->name, i);
+    if (given[i] && write_identity_is (field) && !write_identity_check_given (field, error))
+      return NULL;
     if (text == NULL)
       continue;
     defaults[i] = sql_parse_expression (arena, text, -1, NULL, error);

@@ -146,6 +146,8 @@ take_file (WriteBatch *batch, const WriteStage *stage, const DuckCopyFile *copie
     batch->counters.bytes_changes += (guint64) copied->file_bytes;
   } else {
     DeltaProtocol *protocol = delta_transaction_protocol (batch->transaction);
+    if (stage->kind == WRITE_FILE_DATA)
+      write_identity_note (batch, copied);
     stats =
         write_statistics_text (batch->layout, copied, delta_transaction_domain (batch->transaction, "delta.clustering"),
                                delta_protocol_has (protocol, "deletionVectors"));
