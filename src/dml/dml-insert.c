@@ -150,6 +150,7 @@ fit_query (DmlTarget *target, const SqlInsert *insert, GError **error)
   g_autoptr (RelationPlan) plan = query != NULL ? relation_plan_new_query (query, &target->relation, error) : NULL;
   if (plan == NULL)
     return NULL;
+  dml_note_sources (target, plan);
   if (relation_plan_is_streaming (plan)) {
     dml_unsupported (&insert->query->position, error, "A stream outside of a pipeline", NULL);
     return NULL;

@@ -363,11 +363,11 @@ static void
 mark_old (const Merge *merge, SqlMergeWhen when, gboolean *needs)
 {
   BaseType *schema = write_batch_schema (merge->target->batch);
-  gboolean feed = write_batch_feed_is_on (merge->target->batch);
+  gboolean all = write_batch_feed_is_on (merge->target->batch) || dml_skips_unchanged (merge->target);
   for (guint i = 0; i < merge->sql->n_clauses; i++) {
     const SqlMergeClause *clause = &merge->sql->clauses[i];
     for (guint k = 0; k < base_type_n_fields (schema) && clause->when == when; k++)
-      needs[k] = needs[k] || feed ||
+      needs[k] = needs[k] || all ||
                  (is_update (clause) && merge->clauses[i].values[k] == NULL &&
                   !dml_is_generated (base_type_field (schema, k)));
   }
@@ -492,17 +492,25 @@ append_piece (Merge *merge, GString *rows, RelationText *text, guint n_extra, co
   g_ptr_array_add (merge->texts, text);
 }
 
-/* The rows that UPDATE clause @index leaves, from its group's table. */
-static gboolean
-append_updated (Merge *merge, guint index, MergeGroup *group, const char *change_type, GString *rows, GError **error)
+/* The rows that UPDATE clause @index leaves, from its group's table, behind @extra (a list of @n_extra BIGINT columns of it).
+ * Returns: (transfer full). */
+static RelationText *
+updated_rows (Merge *merge, guint index, MergeGroup *group, const char *extra, guint n_extra, GError **error)
 {
   DmlTarget *target = merge->target;
   BaseType *schema = write_batch_schema (target->batch), *have = relation_plan_schema (group->plan);
   guint n_columns = base_type_n_fields (schema);
-  g_autoptr (GString) sql = g_string_new ("SELECT c2");
+  g_autoptr (GString) sql = g_string_new ("SELECT ");
+  g_autoptr (BaseType) place = base_type_simple (BASE_TYPE_LONG);
   g_autofree gboolean *given = g_new0 (gboolean, n_columns + 1);
   BaseStructBuilder *builder = base_struct_builder_new ();
-  base_struct_builder_add (builder, DML_ROW_ID, base_type_field (have, 2)->type, TRUE, NULL);
+  g_string_append (sql, extra);
+  for (guint i = 0; i < n_extra; i++) {
+    g_autofree char *name = g_strdup_printf ("\x1b"
+                                             "extra %u",
+                                             i);
+    base_struct_builder_add (builder, name, place, TRUE, NULL);
+  }
   for (guint k = 0; k < n_columns; k++) {
     const BaseField *field = base_type_field (schema, k);
     guint at = merge->clauses[index].values[k] != NULL ? merge->clauses[index].value_at[k] : group->old_at[k];
@@ -516,14 +524,38 @@ append_updated (Merge *merge, guint index, MergeGroup *group, const char *change
   g_autoptr (BaseType) type = base_struct_builder_end (builder);
   g_autoptr (RelationSource) source = relation_source_new_text ("rows of MERGE", sql->str, type, FALSE);
   g_autoptr (RelationPlan) plan = relation_plan_new_source (source);
-  g_autoptr (RelationPlan) fitted = dml_fit_values (target, plan, 1, given, error);
+  g_autoptr (RelationPlan) fitted = dml_fit_values (target, plan, n_extra, given, error);
   RelationText *text = fitted != NULL ? dml_lower (target, fitted, error) : NULL;
-  if (text == NULL) {
+  if (text == NULL)
     sql_position_add_to_error (&merge->sql->clauses[index].position, error);
+  return text;
+}
+
+static gboolean
+append_updated (Merge *merge, guint index, MergeGroup *group, const char *change_type, GString *rows, GError **error)
+{
+  RelationText *text = updated_rows (merge, index, group, "c2", 1, error);
+  if (text == NULL)
     return FALSE;
-  }
   append_piece (merge, rows, text, 1, "c0", change_type);
   return TRUE;
+}
+
+/* Takes rows out of the reach of UPDATE clause @index whose values it would not change. */
+static gboolean
+leave_unchanged (Merge *merge, guint index, MergeGroup *group, GError **error)
+{
+  const DmlContext *context = merge->target->context;
+  g_autoptr (RelationText) text = updated_rows (merge, index, group, "c0, c1", 2, error);
+  g_autoptr (GString) sql = g_string_new (NULL);
+  if (text == NULL)
+    return FALSE;
+  g_string_append_printf (sql, "UPDATE %s g SET c4 = NULL FROM (%s) n WHERE g.c4 = %u AND n.c0 = g.c0 AND n.c1 = g.c1",
+                          group->table, relation_text_sql (text)->str, index);
+  for (guint k = 0; k < base_type_n_fields (write_batch_schema (merge->target->batch)); k++)
+    if (merge->clauses[index].values[k] != NULL)
+      g_string_append_printf (sql, " AND n.c%u IS NOT DISTINCT FROM g.c%u", 2 + k, group->old_at[k]);
+  return duck_session_execute (context->duck, sql->str, context->cancel, error);
 }
 
 /* The rows that INSERT clause @index makes of the source rows that match nothing. */
@@ -618,6 +650,12 @@ apply (Merge *merge, GError **error)
   WriteBatch *batch = merge->target->batch;
   MergeGroup *groups[] = { &merge->match, &merge->rest };
   g_autoptr (GString) rows = g_string_new (NULL);
+  for (guint i = 0; i < merge->sql->n_clauses && dml_skips_unchanged (merge->target); i++) {
+    const SqlMergeClause *clause = &merge->sql->clauses[i];
+    if (is_update (clause) &&
+        !leave_unchanged (merge, i, clause->when == SQL_MERGE_MATCHED ? &merge->match : &merge->rest, error))
+      return FALSE;
+  }
   if (!delete_rows (merge, &merge->match, error) || !delete_rows (merge, &merge->rest, error))
     return FALSE;
   guint64 n_updated = (guint64) (merge->match.n_updated + merge->rest.n_updated);

@@ -102,6 +102,8 @@ SqlExpr *dml_column (SqlArena *arena, const char *format, guint index);
 /* Binds and refuses streams and what is not deterministic where @deterministic. @what: for the message. Returns: (transfer full). */
 RelationPlan *dml_bind (DmlTarget *target, const SqlQuery *query, gboolean deterministic, const char *what,
                         GError **error);
+/* Notes that a query reads the target as any other table too (dml_bind() does so by itself). */
+void dml_note_sources (DmlTarget *target, const RelationPlan *plan);
 /* Returns: (transfer full). */
 RelationText *dml_lower (DmlTarget *target, RelationPlan *plan, GError **error);
 
@@ -126,6 +128,8 @@ SqlExpr **dml_assigned_values (DmlTarget *target, const SqlAssignmentList *assig
 RelationPlan *dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_extra, const gboolean *given,
                               GError **error);
 
+/* engine.dml.skipUnchangedRows. */
+gboolean dml_skips_unchanged (const DmlTarget *target);
 gboolean dml_is_generated (const BaseField *field);
 /* What DEFAULT is for the column: its CURRENT_DEFAULT, else NULL. Errors: the parser's. */
 SqlExpr *dml_default_value (const BaseField *field, SqlArena *arena, GError **error);

@@ -175,16 +175,6 @@ typedef struct DmlResolver {
   DmlLeaf *source; /* (nullable) */
 } DmlResolver;
 
-/* Whether a name of the user's means the target's own table. */
-static gboolean
-is_same_table (DmlTarget *target, const RelationTableRequest *request)
-{
-  g_auto (CatalogReference) found = { 0 };
-  return catalog_session_resolve (target->context->names, request->parts, request->n_parts, &found, NULL) &&
-         (found.kind == CATALOG_REFERENCE_VIEW || found.kind == CATALOG_REFERENCE_TEMPORARY_VIEW ||
-          g_strcmp0 (found.location, target->reference.location) == 0);
-}
-
 static gboolean
 find_table (RelationResolver *base, const RelationTableRequest *request, RelationTableAnswer *answer, GError **error)
 {
@@ -199,9 +189,6 @@ find_table (RelationResolver *base, const RelationTableRequest *request, Relatio
     answer->qualifier = g_strdupv (leaf->qualifier);
     return TRUE;
   }
-  /* A view may read it too; that is not looked into, so it counts as if it did. */
-  if (is_same_table (resolver->target, request))
-    resolver->target->reads_table = TRUE;
   return resolver->inner->klass->find_table (resolver->inner, request, answer, error);
 }
 
@@ -386,6 +373,21 @@ dml_column (SqlArena *arena, const char *format, guint index)
 
 /* ---- running ---- */
 
+void
+dml_note_sources (DmlTarget *target, const RelationPlan *plan)
+{
+  const CatalogReference *reference = &target->reference;
+  g_autofree char *by_name =
+      reference->schema != NULL ? g_strdup_printf ("%s.%s", reference->schema, reference->name) : NULL;
+  g_autofree char *by_path = g_strdup_printf ("delta.`%s`", reference->location);
+  for (guint i = 0; i < relation_plan_n_sources (plan); i++) {
+    const RelationSource *source = relation_plan_source (plan, i);
+    if (source->klass != &leaf_class &&
+        (g_strcmp0 (source->name, by_name) == 0 || g_strcmp0 (source->name, by_path) == 0))
+      target->reads_table = TRUE;
+  }
+}
+
 RelationPlan *
 dml_bind (DmlTarget *target, const SqlQuery *query, gboolean deterministic, const char *what, GError **error)
 {
@@ -393,6 +395,7 @@ dml_bind (DmlTarget *target, const SqlQuery *query, gboolean deterministic, cons
   g_autoptr (RelationPlan) plan = relation_plan_new_query (query, &target->relation, error);
   if (plan == NULL)
     return NULL;
+  dml_note_sources (target, plan);
   if (relation_plan_is_streaming (plan)) {
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "A stream in %s is not supported.", what);
     return NULL;
@@ -635,6 +638,13 @@ dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_extra, const gboo
     }
   }
   return relation_plan_project (assigned, items, n_extra + n_columns, &target->relation, error);
+}
+
+gboolean
+dml_skips_unchanged (const DmlTarget *target)
+{
+  BaseSettings *settings = target->context->settings;
+  return settings != NULL && base_settings_get_bool (settings, "engine.dml.skipUnchangedRows");
 }
 
 gboolean

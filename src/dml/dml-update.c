@@ -4,7 +4,8 @@
  * to delete and the rows to add. Their old values, which only a legacy feed wants, are read from the deleted places. Without a
  * condition every row changes: all files are replaced in one pass and nothing is kept between.
  *
- * Rows whose values do not change are rewritten like the others, so that the feed shows them as a pair (cdf.md 5.3).
+ * Rows whose values do not change are rewritten like the others, so that the feed shows them as a pair (cdf.md 5.3), unless
+ * engine.dml.skipUnchangedRows is set.
  */
 #include "base-json.h"
 #include "dml-target-private.h"
@@ -38,20 +39,30 @@ check_condition (DmlTarget *target, const SqlUpdate *update, SqlArena *arena, GE
   return plan != NULL;
 }
 
-/* Places and new values of the rows to change. */
+/* Places, old values of the columns in @old (their numbers, when unchanged rows are to be left alone) and new values of the rows to
+ * change. */
 static RelationPlan *
-bind_rows (DmlTarget *target, const SqlUpdate *update, SqlArena *arena, GError **error)
+bind_rows (DmlTarget *target, const SqlUpdate *update, GArray *old, SqlArena *arena, GError **error)
 {
   BaseType *schema = write_batch_schema (target->batch);
   guint n_columns = base_type_n_fields (schema), n_items = PLACES;
   g_autofree SqlExpr **values = dml_assigned_values (target, &update->assignments, update->alias, arena, error);
-  g_autofree SqlNamed *items = g_new0 (SqlNamed, PLACES + n_columns + 1);
+  g_autofree SqlNamed *items = g_new0 (SqlNamed, PLACES + 2 * n_columns + 1);
   g_autofree gboolean *given = g_new0 (gboolean, n_columns + 1);
   if (values == NULL)
     return NULL;
   items[0] = dml_named (arena, sql_build_column (arena, DML_FILE), DML_FILE);
   items[1] = dml_named (arena, sql_build_column (arena, DML_ROW), DML_ROW);
   items[2] = dml_named (arena, sql_build_column (arena, DML_ROW_ID), DML_ROW_ID);
+  for (guint k = 0; k < n_columns && dml_skips_unchanged (target); k++) {
+    g_autofree char *name = g_strdup_printf ("\x1b"
+                                             "old %u",
+                                             k);
+    if (values[k] == NULL)
+      continue;
+    items[n_items++] = dml_named (arena, dml_column (arena, DML_TARGET_COLUMN, k), name);
+    g_array_append_val (old, k);
+  }
   for (guint k = 0; k < n_columns; k++) {
     const BaseField *field = base_type_field (schema, k);
     given[k] = values[k] != NULL || !dml_is_generated (field);
@@ -62,16 +73,16 @@ bind_rows (DmlTarget *target, const SqlUpdate *update, SqlArena *arena, GError *
   SqlRelation *from = dml_leaf_relation (arena, DML_TARGET, update->alias);
   SqlQuery *query = dml_query (arena, items, n_items, from, update->where);
   g_autoptr (RelationPlan) plan = dml_bind (target, query, FALSE, "UPDATE", error);
-  return plan != NULL ? dml_fit_values (target, plan, PLACES, given, error) : NULL;
+  return plan != NULL ? dml_fit_values (target, plan, PLACES + old->len, given, error) : NULL;
 }
 
-/* SELECT c3 AS c0, …, c2 AS row_id [, 'update_postimage' AS _change_type] FROM rows. */
+/* SELECT c3 AS c0, …, c2 AS row_id [, 'update_postimage' AS _change_type] FROM rows, whose columns of the schema begin at @first. */
 static char *
-rows_text (DmlTarget *target, const char *rows, WriteRowsFlags flags)
+rows_text (DmlTarget *target, const char *rows, guint first, WriteRowsFlags flags)
 {
   GString *sql = g_string_new ("SELECT ");
   for (guint k = 0; k < base_type_n_fields (write_batch_schema (target->batch)); k++)
-    g_string_append_printf (sql, "c%u AS c%u, ", PLACES + k, k);
+    g_string_append_printf (sql, "c%u AS c%u, ", first + k, k);
   g_string_append (sql, "c2 AS row_id");
   if ((flags & WRITE_ROWS_CHANGE_TYPE) != 0)
     g_string_append (sql, ", 'update_postimage' AS _change_type");
@@ -80,23 +91,28 @@ rows_text (DmlTarget *target, const char *rows, WriteRowsFlags flags)
 }
 
 static gboolean
-apply (DmlTarget *target, const SqlUpdate *update, const char *text, GError **error)
+apply (DmlTarget *target, const SqlUpdate *update, const char *text, const GArray *old, GError **error)
 {
+  guint first = PLACES + old->len;
   WriteBatch *batch = target->batch;
   DuckSession *duck = target->context->duck;
   WriteRowsFlags flags = write_batch_tracks_rows (batch) ? WRITE_ROWS_ROW_ID : WRITE_ROWS_DEFAULT;
   guint64 n_deleted = 1;
   if (write_batch_feed_is_on (batch))
     flags |= WRITE_ROWS_CHANGE_TYPE;
-  if (update->where == NULL) {
+  if (update->where == NULL && old->len == 0) {
     g_autofree char *rows = g_strdup_printf ("(%s)", text);
-    g_autofree char *sql = rows_text (target, rows, flags);
+    g_autofree char *sql = rows_text (target, rows, first, flags);
     if (!write_batch_remove_all (batch, NULL, error) || !write_batch_rows (batch, sql, flags, NULL, error))
       return FALSE;
   } else {
-    g_autofree char *fill = g_strdup_printf ("CREATE OR REPLACE TEMP TABLE dml_rows AS %s", text);
-    g_autofree char *sql = rows_text (target, "dml_rows", flags);
-    if (!duck_session_execute (duck, fill, target->context->cancel, error) ||
+    g_autoptr (GString) fill = g_string_new (NULL);
+    g_string_append_printf (fill, "CREATE OR REPLACE TEMP TABLE dml_rows AS SELECT * FROM (%s)", text);
+    for (guint i = 0; i < old->len; i++)
+      g_string_append_printf (fill, " %s c%u IS DISTINCT FROM c%u", i == 0 ? "WHERE" : "OR", PLACES + i,
+                              first + g_array_index (old, guint, i));
+    g_autofree char *sql = rows_text (target, "dml_rows", first, flags);
+    if (!duck_session_execute (duck, fill->str, target->context->cancel, error) ||
         !write_batch_delete (batch, target->scan, "SELECT c0 AS file_index, c1 AS row_number FROM dml_rows", &n_deleted,
                              error) ||
         (n_deleted > 0 && !write_batch_rows (batch, sql, flags, NULL, error)))
@@ -116,9 +132,10 @@ update_once (const DmlContext *context, const SqlStatement *statement, gboolean 
   g_autoptr (DmlTarget) target = dml_target_open (context, &update->table, "UPDATE", error);
   if (target == NULL || (update->where != NULL && !check_condition (target, update, arena, error)))
     return FALSE;
-  g_autoptr (RelationPlan) plan = bind_rows (target, update, arena, error);
+  g_autoptr (GArray) old = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autoptr (RelationPlan) plan = bind_rows (target, update, old, arena, error);
   g_autoptr (RelationText) text = plan != NULL ? dml_lower (target, plan, error) : NULL;
-  gboolean ok = text != NULL && apply (target, update, relation_text_sql (text)->str, error);
+  gboolean ok = text != NULL && apply (target, update, relation_text_sql (text)->str, old, error);
   dml_drop_temporary (context, "dml_rows");
   if (!ok)
     return FALSE;

@@ -43,6 +43,10 @@ CASES = [
     (FEED, "UPDATE t SET name = 'x' WHERE id IN (1, 3)"),
     (REWRITE, "UPDATE t SET name = 'x' WHERE id IN (1, 3)"),
     (TRACKED, "UPDATE t SET name = 'x' WHERE id IN (1, 3)"),
+    (FEED, "MERGE INTO t USING (VALUES (1, 'm'), (9, 'n')) s(id, name) ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = s.name "
+           "WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name) WHEN NOT MATCHED BY SOURCE AND t.id = 3 THEN DELETE"),
+    (REWRITE, "MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE"),
+    (FEED, "INSERT INTO t REPLACE WHERE id > 1 VALUES (9, 'z', 3)"),
     (PLAIN, "TRUNCATE TABLE t"),
     (PLAIN, "RESTORE TABLE t TO VERSION AS OF 1"),
     (PLAIN, "OPTIMIZE t"),
