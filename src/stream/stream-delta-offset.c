@@ -296,6 +296,15 @@ stands_at_barrier (const StreamDeltaOffset *offset)
   return offset->index == STREAM_DELTA_CHANGE || offset->index == STREAM_DELTA_POST_CHANGE;
 }
 
+/* Changes of the metadata that follow one another are tracked as one: their commits hold nothing else. */
+static void
+leave_barrier (const StreamDelta *stream, StreamDeltaOffset *offset)
+{
+  if (stream->schemas != NULL)
+    offset->version = MAX (offset->version, stream->read_version);
+  offset->index = STREAM_DELTA_BASE;
+}
+
 gboolean
 stream_delta_plan (StreamDelta *stream, StreamDeltaPlanCommits plan_commits, const json_t *last, json_t **next,
                    gboolean *has_rows, GError **error)
@@ -309,7 +318,7 @@ stream_delta_plan (StreamDelta *stream, StreamDeltaPlanCommits plan_commits, con
   if (stands_at_barrier (&offset)) {
     if (!stream_delta_pass_barrier (stream, offset.version, error))
       return FALSE;
-    offset.index = STREAM_DELTA_BASE;
+    leave_barrier (stream, &offset);
   }
   if (offset.is_start && !plan_start (stream, &offset, &taken, error))
     return FALSE;
@@ -368,6 +377,8 @@ stream_delta_batch (StreamDelta *stream, const json_t *last, const json_t *next,
       return TRUE;
     move_to_commits (&from, from.version + 1);
   }
+  if (stands_at_barrier (&from))
+    leave_barrier (stream, &from);
   if (from.version > to.version || (from.version == to.version && from.index >= to.index))
     return TRUE;
   if (!settle_lost (stream, &from, error))

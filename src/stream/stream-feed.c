@@ -57,7 +57,8 @@ commits_from (StreamDelta *stream, DeltaVersion from, gint64 n_skipped, DeltaVer
   }
   FeedRange *range = feed_range_new (stream->table, &request, stream->settings, stream->cancel, &failure);
   if (range == NULL) {
-    explain_schema (stream, &failure);
+    if (stream->schemas == NULL)
+      explain_schema (stream, &failure);
     g_propagate_error (error, g_steal_pointer (&failure));
   }
   return range;

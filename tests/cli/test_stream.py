@@ -341,6 +341,109 @@ class Options(unittest.TestCase):
             self.assertEqual(w.rows_of(columns="id, more"), [(1, None), (2, None), (3, None), (4, "m")])
 
 
+class Schemas(unittest.TestCase):
+    """cdf.md §10.12. The commits are those of ALTER TABLE on a mapped table, written by hand."""
+
+    MAPPED = "TBLPROPERTIES (delta.columnMapping.mode = 'name', delta.enableChangeDataFeed = true)"
+
+    def mapped(self, w):
+        w.sql(f"CREATE TABLE t (id INT, name STRING, extra INT) {self.MAPPED}; INSERT INTO t VALUES (1, 'a', 7)")
+
+    def change(self, w, version, edit):
+        """Commits the metadata of t as @edit(fields) leaves it."""
+        metadata = last_metadata(w, "t")
+        schema = json.loads(metadata["schemaString"])
+        edit(schema["fields"])
+        metadata["schemaString"] = json.dumps(schema)
+        text = json.dumps({"commitInfo": {"operation": "CHANGE COLUMN"}}) + "\n" + json.dumps({"metaData": metadata}) + "\n"
+        (w.root / "wh/t/_delta_log" / f"{version:020}.json").write_text(text)
+
+    @staticmethod
+    def rename(fields):
+        fields[1]["name"] = "label"
+
+    @staticmethod
+    def drop(fields):
+        del fields[2]
+
+    def test_without_tracking_a_rename_or_drop_on_the_way_is_refused(self):
+        for edit in (self.rename, self.drop):
+            for feed in ([], ["--changes"]):
+                with Warehouse() as w:
+                    self.mapped(w)
+                    w.stream("t", "sink", *feed)
+                    w.sql("INSERT INTO t VALUES (2, 'b', 8)")
+                    self.change(w, 3, edit)
+                    w.refused("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG", "t", "sink", *feed)
+                    self.assertEqual(w.rows_of(), [1])
+                    # A new checkpoint behind the change goes on.
+                    w.sql("INSERT INTO t (id) VALUES (3)")
+                    self.assertEqual(w.stream("t", "sink", "--merge-schema", *feed, *option("startingVersion=3"), checkpoint="new"), [1])
+
+    def test_added_columns_are_null_in_older_rows(self):
+        for feed in ([], ["--changes"]):
+            with Warehouse() as w:
+                self.mapped(w)
+                w.stream("t", "sink", *feed)
+                w.sql("INSERT INTO t VALUES (2, 'b', 8)")
+                self.change(w, 3, lambda fields: fields.append({**fields[1], "name": "more", "metadata": {
+                    "delta.columnMapping.id": 9, "delta.columnMapping.physicalName": "col-more"}}))
+                w.sql("INSERT INTO t VALUES (3, 'c', 9, 'm')")
+                self.assertEqual(w.stream("t", "sink", "--merge-schema", *feed), [2])
+                self.assertEqual(w.rows_of(columns="id, more"), [(1, None), (2, None), (3, "m")])
+
+    def test_tracked_schemas_are_followed_one_after_the_other(self):
+        for feed in ([], ["--changes"]):
+            with Warehouse() as w:
+                self.mapped(w)
+                run = ["t", "sink", "--merge-schema", *feed, *option("schemaTrackingLocation=_schemas")]
+                self.assertEqual(w.stream(*run), [1])
+                w.sql("INSERT INTO t VALUES (2, 'b', 8)")
+                self.change(w, 3, self.rename)
+                w.sql("INSERT INTO t VALUES (3, 'c', 9)")
+                w.refused("DELTA_STREAMING_METADATA_EVOLUTION", *run)
+                self.assertEqual(w.rows_of(columns="id, name"), [(1, "a"), (2, "b")])
+                barrier = w.offsets(1)[1]
+                self.assertEqual((barrier["sourceVersion"], barrier["reservoirVersion"], barrier["index"]), (3, 3, -20))
+                text = w.refused("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION", *run)
+                self.assertIn("'name' -> 'label'", text)
+                self.assertIn("allowSourceColumnRename = '3'", text)
+                w.refused("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION", *run, *option("allowSourceColumnDrop=always"))
+                self.assertEqual(w.stream(*run, *option("allowSourceColumnRename=3")), [1])
+                self.assertEqual(w.rows_of(columns="id, name, label"), [(1, "a", None), (2, "b", None), (3, None, "c")])
+                # Two changes in a row are one, and settings allow them as well.
+                self.change(w, 5, self.drop)
+                self.change(w, 6, lambda fields: fields[1].update(name="title"))
+                w.sql("INSERT INTO t VALUES (4, 'd')")
+                w.refused("DELTA_STREAMING_METADATA_EVOLUTION", *run, *option("allowSourceColumnRename=3"))
+                conf = "spark.databricks.delta.streaming.allowSourceColumn"
+                w.refused("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION", *run, "--set", conf + "Rename=always")
+                self.assertEqual(w.stream(*run, "--set", conf + "RenameAndDrop=always"), [1])
+                self.assertEqual(w.rows_of(columns="id, title")[3], (4, "d"))
+                entries = sorted((w.root / "cp/_schemas").glob("_schema_log_*/*"))
+                self.assertEqual([e.name for e in entries], ["0", "1", "2", "3"])
+                first = json.loads(entries[0].read_text().split("\n", 1)[1])
+                self.assertEqual(first["deltaCommitVersion"], 1)
+                self.assertEqual(first["sourceMetadataPath"], f"file:{w.root.resolve()}/cp/sources/0")
+                self.assertEqual([f["name"] for f in json.loads(first["dataSchemaJson"])["fields"]], ["id", "name", "extra"])
+                last = json.loads(entries[3].read_text().split("\n", 1)[1])
+                self.assertEqual((last["deltaCommitVersion"], last["previousMetadataSeqNum"]), (6, 1))
+
+    def test_places_of_the_log_of_schemas(self):
+        with Warehouse() as w:
+            self.mapped(w)
+            w.refused("DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT", "t", "sink", *option("schemaTrackingLocation=/tmp/elsewhere"))
+            w.refused("DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT", "t", "sink", *option("schemaTrackingLocation=../cp2"))
+            w.refused("INVALID_OPTION", "t", "sink", *option("schemaTrackingLocation=s", "failOnDataLoss=false"))
+            self.assertEqual(w.stream("t", "sink", *option(f"schemaTrackingLocation=file:{w.root}/cp/s", "streamingSourceTrackingId=x")), [1])
+            entry = next((w.root / "cp/s").glob("_schema_log_*_x/0"))
+            good = entry.read_text()
+            for condition, text in {"DESERIALIZE_FAILED": "v1\n{", "INCOMPATIBLE_DELTA_TABLE_ID": good.replace('"tableId":"', '"tableId":"x'),
+                                    "PARSE_SCHEMA_FAILED": good.replace('"dataSchemaJson":"', '"dataSchemaJson":"x')}.items():
+                entry.write_text(text)
+                w.refused("DELTA_STREAMING_SCHEMA_LOG_" + condition, "t", "sink", *option("schemaTrackingLocation=s", "streamingSourceTrackingId=x"))
+
+
 def last_metadata(w, table):
     found = None
     for file in sorted((w.root / "wh" / table / "_delta_log").glob("*.json")):
