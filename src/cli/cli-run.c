@@ -12,6 +12,7 @@ typedef struct {
   CliPipelineOptions pipeline;
   char **refresh;
   char **full_refresh;
+  char **reset_checkpoint;
   gboolean full_refresh_all;
   gboolean refresh_failed;
   gboolean continuous;
@@ -23,6 +24,7 @@ update_options_clear (UpdateOptions *options)
   cli_pipeline_options_clear (&options->pipeline);
   g_strfreev (options->refresh);
   g_strfreev (options->full_refresh);
+  g_strfreev (options->reset_checkpoint);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (UpdateOptions, update_options_clear)
 
@@ -33,6 +35,10 @@ parse_options (int argc, char **argv, UpdateOptions *options, GError **error)
     { "refresh", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->refresh, "only these datasets", "A,B" },
     { "full-refresh", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->full_refresh,
       "empty these datasets and their progress, then refresh them", "A,B" },
+    { "reset-checkpoint", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->reset_checkpoint,
+      "these flows read their sources from the beginning again, or from where their options say; targets keep their "
+      "rows",
+      "FLOW,…" },
     { "full-refresh-all", 0, 0, G_OPTION_ARG_NONE, &options->full_refresh_all, "the same for every dataset", NULL },
     { "refresh-failed", 0, 0, G_OPTION_ARG_NONE, &options->refresh_failed,
       "what failed in the last update, and what is below it", NULL },
@@ -103,13 +109,16 @@ run_update (const CliPipeline *pipeline, const UpdateOptions *options, GError **
   g_autoptr (CliProgress) progress = NULL;
   g_auto (GStrv) refresh = NULL;
   g_auto (GStrv) full_refresh = NULL;
+  g_auto (GStrv) reset_checkpoint = NULL;
 
   if (!check_mode (pipeline, options, error) || !read_names ("--refresh", options->refresh, &refresh, error) ||
-      !read_names ("--full-refresh", options->full_refresh, &full_refresh, error))
+      !read_names ("--full-refresh", options->full_refresh, &full_refresh, error) ||
+      !read_names ("--reset-checkpoint", options->reset_checkpoint, &reset_checkpoint, error))
     return NULL;
   progress = cli_progress_new (isatty (STDOUT_FILENO) != 0 && g_strcmp0 (g_getenv ("TERM"), "dumb") != 0);
   PipelineUpdateOptions update = { .refresh = (const char *const *) refresh,
                                    .full_refresh = (const char *const *) full_refresh,
+                                   .reset_checkpoint = (const char *const *) reset_checkpoint,
                                    .full_refresh_all = options->full_refresh_all,
                                    .refresh_failed = options->refresh_failed,
                                    .listener = cli_progress_event,

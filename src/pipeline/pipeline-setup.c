@@ -9,6 +9,7 @@
 #include "mview.h"
 #include "pipeline-flow-private.h"
 #include "stream-progress.h"
+#include "stream-run.h"
 #include "write-batch.h"
 
 #include <string.h>
@@ -322,4 +323,44 @@ pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, 
     if (!stream_progress_reset_end (g_ptr_array_index (progress, i), error))
       return FALSE;
   return TRUE;
+}
+
+/* ---- reset of one flow's position ---- */
+
+static gboolean
+commit_flow_reset (const PipelineRun *run, DeltaTable *table, const char *old_run_id, const char *new_run_id,
+                   GError **error)
+{
+  g_autoptr (DuckSession) duck = duck_session_new (catalog_engine (run->catalog), error);
+  g_autoptr (DeltaSnapshot) snapshot = duck != NULL ? delta_table_snapshot (table, run->cancel, error) : NULL;
+  g_autofree char *proof = stream_proof_domain (old_run_id);
+  WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
+
+  if (snapshot == NULL)
+    return FALSE;
+  g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
+  if (batch == NULL)
+    return FALSE;
+  DeltaTransaction *transaction = write_batch_transaction (batch);
+  if (delta_snapshot_domain (snapshot, proof) != NULL)
+    delta_transaction_set_domain (transaction, proof, NULL);
+  delta_transaction_set_txn (transaction, new_run_id, -1);
+  return commit_metadata (batch, "RESET CHECKPOINT", error);
+}
+
+gboolean
+pipeline_flow_reset (const PipelineRun *run, const PipelineFlow *flow, GError **error)
+{
+  g_autoptr (DeltaTable) table = pipeline_dataset_open (run, flow->target, error);
+  g_autofree char *run_id = NULL;
+
+  if (table == NULL)
+    return FALSE;
+  g_autoptr (StreamProgress) progress =
+      stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run, table, error);
+  if (progress == NULL)
+    return FALSE;
+  g_autofree char *old_run_id = g_strdup (stream_progress_run_id (progress));
+  return stream_progress_reset_begin (progress, &run_id, error) &&
+         commit_flow_reset (run, table, old_run_id, run_id, error) && stream_progress_reset_end (progress, error);
 }

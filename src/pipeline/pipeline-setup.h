@@ -22,4 +22,8 @@ gboolean pipeline_dataset_check (const PipelineDataset *dataset, const BaseType 
 /* A full refresh: one commit removes all rows and memory and carries txn(new run id, -1) of every flow; then their progress starts anew. */
 gboolean pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, GError **error);
 
+/* The flow reads its sources from their beginning again, or from where its options say; its target keeps its rows. The target's
+ * commit carries txn(new run id, -1). */
+gboolean pipeline_flow_reset (const PipelineRun *run, const PipelineFlow *flow, GError **error);
+
 G_END_DECLS

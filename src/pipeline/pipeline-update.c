@@ -428,6 +428,28 @@ mark_names (Update *update, const char *const *names, gboolean *marks, GError **
   return TRUE;
 }
 
+/* Returns: (transfer none) (nullable): the streaming flow of that name. */
+static const PipelineFlow *
+find_stream (const Update *update, const char *name)
+{
+  for (guint i = 0; i < pipeline_project_n_flows (update->project); i++) {
+    const PipelineFlow *flow = pipeline_project_flow (update->project, i);
+    if (flow->target != NULL && flow->kind != PIPELINE_FLOW_COMPLETE && base_text_equal_ignore_case (flow->name, name))
+      return flow;
+  }
+  return NULL;
+}
+
+static gboolean
+check_checkpoints (const Update *update, const char *const *names, GError **error)
+{
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (find_stream (update, names[i]) == NULL)
+      return base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
+                             "The pipeline has no streaming flow `%s` to reset", names[i]);
+  return TRUE;
+}
+
 /* Names of the flows that failed in the last update, one a line. */
 static gboolean
 mark_failed (Update *update, gboolean *marks, GError **error)
@@ -459,7 +481,8 @@ select_datasets (Update *update, GError **error)
   update->full_refresh = g_new0 (gboolean, n + 1);
   for (guint i = 0; i < n; i++)
     update->selected[i] = all || options->full_refresh_all;
-  if (!mark_names (update, options->full_refresh, update->full_refresh, error) ||
+  if (!check_checkpoints (update, options->reset_checkpoint, error) ||
+      !mark_names (update, options->full_refresh, update->full_refresh, error) ||
       !mark_names (update, options->refresh, update->selected, error))
     return FALSE;
   for (guint i = 0; i < n; i++)
@@ -744,6 +767,13 @@ reset (Update *update, GError **error)
     any = TRUE;
     if (!pipeline_dataset_reset (&update->run, dataset, error))
       return FALSE;
+  }
+  for (guint i = 0; update->options->reset_checkpoint != NULL && update->options->reset_checkpoint[i] != NULL; i++) {
+    const PipelineFlow *flow = find_stream (update, update->options->reset_checkpoint[i]);
+    if ((!any && !write_progress (update, "RESETTING", NULL, error)) ||
+        !pipeline_flow_reset (&update->run, flow, error))
+      return FALSE;
+    any = TRUE;
   }
   return TRUE;
 }

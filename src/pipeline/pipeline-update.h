@@ -32,6 +32,8 @@ typedef struct {
 typedef struct {
   const char *const *refresh;      /* (nullable): names, NULL-terminated */
   const char *const *full_refresh; /* (nullable) */
+  const char *const
+      *reset_checkpoint; /* (nullable): names of streaming flows that start again and keep their targets */
   gboolean full_refresh_all;
   gboolean refresh_failed;      /* what failed in the last update, and what is below it */
   PipelineLogListener listener; /* (nullable): every event, on the thread that wrote it */

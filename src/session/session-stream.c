@@ -439,6 +439,7 @@ run_batches (Work *work, GError **error)
                     .n_sources = work->resolver.sources->len,
                     .sink = work->sink,
                     .clock = work->session->warehouse->clock,
+                    .whole = work->stream->complete,
                     .max_batches = work->stream->trigger == SESSION_TRIGGER_AVAILABLE_NOW ? 0 : 1,
                     .cancel = cancel };
 

@@ -127,6 +127,17 @@ first_offset (const StreamDelta *stream, StreamDeltaOffset *offset, GError **err
   return TRUE;
 }
 
+gboolean
+stream_delta_origin (StreamSource *base, json_t **offset, GError **error)
+{
+  g_auto (StreamDeltaOffset) first = { 0 };
+
+  if (!first_offset ((StreamDelta *) base, &first, error))
+    return FALSE;
+  *offset = stream_delta_offset_write (&first);
+  return TRUE;
+}
+
 /* @last as an offset of this table, or the first one when it is NULL. */
 static gboolean
 offset_after (const StreamDelta *stream, const json_t *last, StreamDeltaOffset *offset, GError **error)
@@ -145,8 +156,9 @@ offset_after (const StreamDelta *stream, const json_t *last, StreamDeltaOffset *
                     id, read.table_id);
     base_error_add_param (error, "newTableId", id);
     base_error_add_param (error, "oldTableId", read.table_id);
-    base_error_set_hint (error, "the source was made anew; a full refresh of the target, or a new checkpoint, starts "
-                                "the stream from its beginning");
+    base_error_set_hint (error, "the source was made anew; a full refresh of the target starts the stream from its "
+                                "beginning; sluice run --reset-checkpoint FLOW, or a new checkpoint, does so and keeps "
+                                "the target's rows");
     return FALSE;
   }
   *offset = read;

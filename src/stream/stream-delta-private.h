@@ -80,6 +80,9 @@ gboolean stream_delta_begin (StreamSource *base, StreamProgress *progress, const
 /* A StreamSourceClass.backlog. */
 StreamBacklog stream_delta_backlog (StreamSource *base, const json_t *last);
 
+/* A StreamSourceClass.origin. */
+gboolean stream_delta_origin (StreamSource *base, json_t **offset, GError **error);
+
 /* Files taken into the batch that is planned. */
 typedef struct {
   gint64 n_files;

@@ -295,6 +295,7 @@ static const StreamSourceClass delta_class = { .begin = stream_delta_begin,
                                                .plan = delta_plan,
                                                .show = delta_show,
                                                .backlog = stream_delta_backlog,
+                                               .origin = stream_delta_origin,
                                                .free = delta_free };
 
 StreamSource *

@@ -258,9 +258,12 @@ feed_free (StreamSource *base)
   g_free (base);
 }
 
-static const StreamSourceClass feed_class = {
-  .begin = stream_delta_begin, .plan = feed_plan, .show = feed_show, .backlog = stream_delta_backlog, .free = feed_free
-};
+static const StreamSourceClass feed_class = { .begin = stream_delta_begin,
+                                              .plan = feed_plan,
+                                              .show = feed_show,
+                                              .backlog = stream_delta_backlog,
+                                              .origin = stream_delta_origin,
+                                              .free = feed_free };
 
 StreamSource *
 stream_feed_new (const StreamTableRequest *request, const StreamDeltaOptions *options, GError **error)

@@ -55,7 +55,8 @@ stream_proof_read (const char *text, gint64 *batch, char **digest, GError **erro
 typedef struct {
   const StreamRun *run;
   StreamRunOutcome *outcome;
-  json_t **last; /* per source: the newest logged offset before the coming batch; (nullable) */
+  json_t **last;   /* per source: the newest logged offset before the coming batch; (nullable) */
+  json_t **origin; /* per source: where the stream began; only of a run that shows it whole */
 } Work;
 
 static gboolean
@@ -126,7 +127,8 @@ show_and_apply (Work *work, gint64 batch, const json_t *offsets, const char *dig
                           .clock_us = base_json_int64 (offsets, "clockUs", 0) };
 
   for (guint i = 0; i < run->n_sources; i++)
-    if (!run->sources[i]->klass->show (run->sources[i], work->last[i], offset_of (offsets, i), error))
+    if (!run->sources[i]->klass->show (run->sources[i], run->whole ? work->origin[i] : work->last[i],
+                                       offset_of (offsets, i), error))
       return FALSE;
   applied.backlog = backlog_after (work, offsets);
   if (!base_cancel_check (run->cancel, error) || !run->sink->apply (run->sink, &applied, error))
@@ -158,6 +160,60 @@ check_proof (Work *work, gint64 proved, const char *proved_digest, GError **erro
   return TRUE;
 }
 
+/* ---- where the stream began ---- */
+
+static char *
+origin_key (const StreamRun *run, guint source)
+{
+  g_autofree char *name = g_strdup_printf ("%u", source);
+
+  return stream_progress_state_key (run->progress, name, "origin");
+}
+
+static gboolean
+read_origin (Work *work, guint source, GError **error)
+{
+  g_autofree char *key = origin_key (work->run, source);
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (!store_read (stream_progress_storage (work->run->progress), key, &bytes, error))
+    return FALSE;
+  if (bytes == NULL)
+    return corrupt (error, "it was begun by a run that did not note where it begins");
+  gsize size;
+  const char *text = g_bytes_get_data (bytes, &size);
+  work->origin[source] = base_json_parse (text, size, key, error);
+  return work->origin[source] != NULL;
+}
+
+static gboolean
+write_origin (Work *work, guint source, GError **error)
+{
+  StreamSource *reads = work->run->sources[source];
+  g_autofree char *key = origin_key (work->run, source);
+
+  if (reads->klass->origin == NULL)
+    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_STREAMING_OPERATION,
+                           "%s does not give its rows again, so a result over all of them cannot be kept",
+                           reads->leaf->name);
+  if (!reads->klass->origin (reads, &work->origin[source], error))
+    return FALSE;
+  g_autofree char *text = base_json_text (work->origin[source]);
+  return store_put (stream_progress_storage (work->run->progress), key, text, strlen (text), STORE_PUT_SYNCED, error);
+}
+
+/* It is noted before the first offsets, and again until those are logged. */
+static gboolean
+settle_origin (Work *work, GError **error)
+{
+  gboolean is_new = stream_progress_last_planned (work->run->progress) < 0;
+
+  for (guint i = 0; i < work->run->n_sources && work->run->whole; i++)
+    if (is_new ? !write_origin (work, i, error) : !read_origin (work, i, error))
+      return FALSE;
+  return TRUE;
+}
+
 /* Loads where the stream stands, begins the sources, and applies a batch again that nobody knows to be done. */
 static gboolean
 settle (Work *work, GError **error)
@@ -180,6 +236,8 @@ settle (Work *work, GError **error)
   for (guint i = 0; i < run->n_sources; i++)
     if (!run->sources[i]->klass->begin (run->sources[i], progress, offset_of (offsets, i), error))
       return FALSE;
+  if (!settle_origin (work, error))
+    return FALSE;
   if (newest < 0)
     return TRUE;
   if (proved == newest || stream_progress_is_marked_done (progress)) {
@@ -289,7 +347,7 @@ consider_restart (Work *work, GError **error)
 gboolean
 stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **error)
 {
-  Work work = { run, outcome, g_new0 (json_t *, run->n_sources + 1) };
+  Work work = { run, outcome, g_new0 (json_t *, run->n_sources + 1), g_new0 (json_t *, run->n_sources + 1) };
   g_autoptr (GError) failure = NULL;
 
   *outcome = (StreamRunOutcome){ 0 };
@@ -297,9 +355,12 @@ stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **
   if (!good)
     consider_restart (&work, &failure);
   outcome->backlog = backlog_after (&work, NULL);
-  for (guint i = 0; i < run->n_sources; i++)
+  for (guint i = 0; i < run->n_sources; i++) {
     json_decref (work.last[i]);
+    json_decref (work.origin[i]);
+  }
   g_free (work.last);
+  g_free (work.origin);
   if (!good)
     g_propagate_error (error, g_steal_pointer (&failure));
   return good;

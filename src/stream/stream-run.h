@@ -38,6 +38,7 @@ typedef struct {
   guint n_sources;
   StreamSink *sink;
   BaseClock clock;
+  gboolean whole;     /* every batch shows all rows from the beginning of the stream up to its end */
   guint max_batches;  /* new batches to plan and apply, 0 = all up to the end */
   BaseCancel *cancel; /* (nullable) */
 } StreamRun;
@@ -55,7 +56,7 @@ typedef struct {
  *
  * Applies an unfinished batch again, then plans and applies new ones up to the end that the sources fixed at the start.
  *
- * Errors: FLOW_CHECKPOINT_CORRUPT; those of sources and sink. With @outcome->must_restart the error is the reason for the restart.
+ * Errors: FLOW_CHECKPOINT_CORRUPT; UNSUPPORTED_STREAMING_OPERATION: @run->whole, and a source cannot; those of sources and sink. With @outcome->must_restart the error is the reason for the restart.
  * Threads: one.
  */
 gboolean stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **error);

@@ -40,6 +40,9 @@ typedef struct {
    * @grown: (out): whether a restart of the flow will see a larger schema. */
   gboolean (*evolve) (StreamSource *source, gboolean *grown, GError **error);
   StreamBacklog (*backlog) (StreamSource *source, const json_t *last);
+  /* (nullable): where a stream that read nothing begins, as an offset: show() from it gives everything read since. After begin().
+   * @offset: (out) (transfer full). NULL: a source that cannot give its rows again. */
+  gboolean (*origin) (StreamSource *source, json_t **offset, GError **error);
   void (*free) (StreamSource *source); /* after stream_source_clear() */
 } StreamSourceClass;
 

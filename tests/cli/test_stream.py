@@ -125,6 +125,25 @@ class Patterns(unittest.TestCase):
             self.assertEqual(w.rows_of(columns="id, more"), [(1, None), (2, 7)])
 
 
+class Complete(unittest.TestCase):
+    def test_result_over_all_rows_replaces_the_sink(self):
+        with Warehouse() as w:
+            w.sql(f"CREATE TABLE t (id INT, k STRING) {FEED}; INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+            count = ["-q", "SELECT k, count(*) AS n FROM STREAM t WITH (maxFilesPerTrigger = 1) GROUP BY k", "counts", "--mode", "complete"]
+            self.assertEqual(w.stream(*count), [2])
+            w.sql("INSERT INTO t VALUES (3, 'a'); INSERT INTO t VALUES (4, 'c')")
+            self.assertEqual(w.stream(*count), [2, 3])
+            self.assertEqual(w.rows_of("counts", "k, n"), [("a", 2), ("b", 1), ("c", 1)])
+            self.assertEqual(w.stream(*count), [])
+            w.refused("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION", *count[:3], checkpoint="other")
+            # Only what came after the beginning, whenever that was.
+            late = ["-q", "SELECT max(id) AS m FROM STREAM t WITH (readChangeFeed = true, startingVersion = 'latest')", "late", "--mode", "complete"]
+            self.assertEqual(w.stream(*late, checkpoint="l"), [])
+            w.sql("INSERT INTO t VALUES (0, 'x')")
+            w.stream(*late, checkpoint="l")
+            self.assertEqual(w.rows_of("late", "m"), [0])
+
+
 class Checkpoints(unittest.TestCase):
     def test_files_are_those_of_spark(self):
         with Warehouse() as w:

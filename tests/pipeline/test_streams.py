@@ -80,6 +80,27 @@ class Options(unittest.TestCase):
             self.assertEqual(p.rows("SELECT * FROM copy"), [(1,)])
 
 
+class Replaced(unittest.TestCase):
+    def test_reset_of_a_position_keeps_the_target(self):
+        """R26: a source that was dropped and made again is refused with both ids; one command resets only that flow's position."""
+        sql = ("CREATE STREAMING TABLE copy; CREATE FLOW from_src AS INSERT INTO copy BY NAME SELECT * FROM STREAM src; "
+               "CREATE FLOW from_other AS INSERT INTO copy BY NAME SELECT * FROM STREAM other;")
+        with Project(sql) as p:
+            p.query("CREATE TABLE src (id INT); INSERT INTO src VALUES (1); CREATE TABLE other (id INT); INSERT INTO other VALUES (100)")
+            p.update()
+            p.query("DROP TABLE src; CREATE TABLE src (id INT); INSERT INTO src VALUES (2)")
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", result.stderr)
+            self.assertIn("--reset-checkpoint", result.stderr)
+            self.assertNotEqual(p.run("--reset-checkpoint", "from_nothing").returncode, 0)
+            p.update("--reset-checkpoint", "from_src")
+            self.assertEqual(p.rows("SELECT * FROM copy"), [(1,), (100,), (2,)])
+            p.query("INSERT INTO src VALUES (3)")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM copy"), [(1,), (100,), (2,), (3,)])
+
+
 class Schemas(unittest.TestCase):
     def change(self, p, version, edit):
         log = p.root / "warehouse/src/_delta_log"
