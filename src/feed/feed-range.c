@@ -170,6 +170,8 @@ metadata_at_start (FeedWalk *walk, gboolean all_were_read, GError **error)
 
   if (own != NULL)
     return delta_metadata_ref (own);
+  if (walk->request->in_force != NULL)
+    return delta_metadata_ref (walk->request->in_force);
   for (guint i = 1; i < walk->commits->len; i++)
     changes = changes || delta_commit_metadata (feed_walk_commit (walk, i)) != NULL;
   if (walk->bounds.start == latest || (all_were_read && !changes && walk->bounds.end == latest))
@@ -419,7 +421,7 @@ finish_range (const FeedWalk *walk, FeedRange *range, DeltaMetadata *read, GErro
   range->deduplication = walk->request->deduplication;
   range->splits_updates = walk->request->splits_updates;
   range->schema = feed_schema_new (delta_metadata_schema (read), error);
-  if (range->schema == NULL || !set_timestamps (walk, range->commits, error) ||
+  if (range->schema == NULL || (!walk->request->only_planned && !set_timestamps (walk, range->commits, error)) ||
       !feed_row_ids_settle (walk, range, error))
     return FALSE;
   for (guint i = 0; i < range->commits->len; i++)

@@ -59,6 +59,8 @@ typedef struct {
   gboolean partial;        /* a commit that cannot be read ends the range before it, unless it is the first */
   guint n_skipped;         /* file actions of the first commit that are read already */
   DeltaMetadata *metadata; /* (nullable): the schema to read with; NULL = by §6 */
+  DeltaMetadata *in_force; /* (nullable): in force before the first commit, when that is known */
+  gboolean only_planned;   /* the range is never scanned: its timestamps are not looked for */
   GRegex *exclude;         /* (nullable): files whose path it matches give nothing (§10.6) */
   gint64 max_files;        /* the range ends before the commit that would exceed it; 0 = no limit */
   gint64 max_bytes;        /* the range ends after the commit that reaches it; 0 = no limit */

@@ -172,6 +172,8 @@ settle_lost (StreamDelta *stream, StreamDeltaOffset *offset, GError **error)
 {
   DeltaVersion earliest, latest;
 
+  if (stream->has_begun && offset->version >= stream->earliest)
+    return TRUE; /* without a look at the log for every batch */
   if (!delta_table_versions (stream->table, &earliest, &latest, error))
     return FALSE;
   if (offset->version >= earliest)
@@ -265,7 +267,10 @@ stream_delta_begin (StreamSource *base, G_GNUC_UNUSED StreamProgress *progress, 
                     GError **error)
 {
   StreamDelta *stream = (StreamDelta *) base;
+  DeltaVersion latest;
 
+  if (!delta_table_versions (stream->table, &stream->earliest, &latest, error))
+    return FALSE;
   /* Rows beyond the snapshot that gave the schema may need another one: that is found when they are planned. */
   if (stream->has_begun) {
     g_autoptr (DeltaSnapshot) now = delta_table_snapshot (stream->table, stream->cancel, error);

@@ -65,7 +65,8 @@ typedef struct {
   GRegex *exclude;            /* (nullable) */
   BaseSettings *settings;     /* (nullable) */
   BaseCancel *cancel;
-  DeltaVersion end; /* up to which this run reads */
+  DeltaVersion end;      /* up to which this run reads */
+  DeltaVersion earliest; /* that the log held when this run began */
   gboolean has_begun;
   DeltaSnapshot *start;   /* (nullable): the initial snapshot */
   GPtrArray *start_files; /* (nullable): its files in reading order: by modification time, then path */

@@ -17,6 +17,56 @@ typedef struct {
   BaseCancel *cancel;
 } FeedLeaf;
 
+/* Which metadata is in force before a version. */
+typedef struct {
+  DeltaVersion version;
+  DeltaMetadata *metadata; /* (nullable): not known */
+} InForce;
+
+typedef struct {
+  StreamDelta delta;
+  InForce known[2]; /* at the beginning of the last batch that was planned, and behind it */
+} FeedStream;
+
+/* ---- what is in force ---- */
+
+static void
+in_force_set (InForce *in_force, DeltaVersion version, DeltaMetadata *metadata)
+{
+  DeltaMetadata *old = in_force->metadata;
+
+  in_force->version = version;
+  in_force->metadata = metadata != NULL ? delta_metadata_ref (metadata) : NULL;
+  delta_metadata_unref (old);
+}
+
+static DeltaMetadata *
+in_force_before (const FeedStream *stream, DeltaVersion version)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (stream->known); i++)
+    if (stream->known[i].metadata != NULL && stream->known[i].version == version)
+      return stream->known[i].metadata;
+  return NULL;
+}
+
+/* Once a run: from then on what each batch passes tells it. A commit that sets metadata tells its own. */
+static gboolean
+find_in_force (FeedStream *stream, DeltaVersion version, GError **error)
+{
+  DeltaMetadata *known = in_force_before (stream, version);
+
+  if (known != NULL) {
+    in_force_set (&stream->known[0], version, known);
+    return TRUE;
+  }
+  g_autoptr (DeltaSnapshot) snapshot =
+      delta_table_snapshot_at (stream->delta.table, version, stream->delta.cancel, error);
+  if (snapshot == NULL)
+    return FALSE;
+  in_force_set (&stream->known[0], version, delta_snapshot_metadata (snapshot));
+  return TRUE;
+}
+
 /* ---- ranges of commits ---- */
 
 /* The room `feed` refuses a schema that does not fit; which way it does not is told here. */
@@ -48,6 +98,8 @@ commits_from (StreamDelta *stream, DeltaVersion from, gint64 n_skipped, DeltaVer
                           .partial = is_planning,
                           .n_skipped = (guint) n_skipped,
                           .metadata = stream->metadata,
+                          .in_force = in_force_before ((FeedStream *) stream, from),
+                          .only_planned = is_planning,
                           .exclude = stream->exclude };
   g_autoptr (GError) failure = NULL;
 
@@ -66,28 +118,36 @@ commits_from (StreamDelta *stream, DeltaVersion from, gint64 n_skipped, DeltaVer
 
 /* ---- planning ---- */
 
-/* Whether the schema changes in a commit of @from … @to so that the batch must end before it. @at: (out): that commit, or @to + 1.
- * An unreadable change at @from is the error of this batch. */
+/* Whether the schema changes in a commit of @from … @to so that the batch must end before it. @at: (out): that commit, or @to + 1; what
+ * is in force before it is known then. An unreadable change at @from is the error of this batch. */
 static gboolean
 find_barrier (StreamDelta *stream, DeltaVersion from, DeltaVersion to, DeltaVersion *at, gboolean *is_barrier,
               GError **error)
 {
+  FeedStream *self = (FeedStream *) stream;
+  g_autoptr (DeltaMetadata) in_force = NULL;
+
   *is_barrier = FALSE;
+  if (in_force_before (self, from) != NULL)
+    in_force = delta_metadata_ref (in_force_before (self, from));
   for (*at = from; *at <= to; (*at)++) {
     g_autoptr (GError) failure = NULL;
     g_autoptr (DeltaCommit) commit = stream_delta_commit (stream, *at, error);
     if (commit == NULL)
       return FALSE;
-    if (stream_delta_check_commit (stream, commit, is_barrier, &failure)) {
-      if (*is_barrier)
-        return TRUE;
-      continue;
+    gboolean can_go_on = stream_delta_check_commit (stream, commit, is_barrier, &failure);
+    if (!can_go_on && *at == from) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return FALSE;
     }
-    if (*at > from)
-      return TRUE;
-    g_propagate_error (error, g_steal_pointer (&failure));
-    return FALSE;
+    if (!can_go_on || *is_barrier)
+      break;
+    if (delta_commit_metadata (commit) != NULL) {
+      g_clear_pointer (&in_force, delta_metadata_unref);
+      in_force = delta_metadata_ref (delta_commit_metadata (commit));
+    }
   }
+  in_force_set (&self->known[1], *at, in_force);
   return TRUE;
 }
 
@@ -110,7 +170,8 @@ plan_commits (StreamDelta *stream, StreamDeltaOffset *offset, StreamDeltaTaken *
   if (offset->version > stream->end ||
       (taken->n_files > 0 && (stream->options.max_files > 0 || stream->options.max_bytes > 0)))
     return TRUE;
-  if (!find_barrier (stream, offset->version, offset->version, &at, &is_barrier, error))
+  if (!find_in_force ((FeedStream *) stream, offset->version, error) ||
+      !find_barrier (stream, offset->version, offset->version, &at, &is_barrier, error))
     return FALSE;
   if (is_barrier) {
     stop_at (offset, at, TRUE);
@@ -254,6 +315,10 @@ leaf_new (const StreamDelta *stream, const char *name, GError **error)
 static void
 feed_free (StreamSource *base)
 {
+  FeedStream *stream = (FeedStream *) base;
+
+  for (guint i = 0; i < G_N_ELEMENTS (stream->known); i++)
+    delta_metadata_unref (stream->known[i].metadata);
   stream_delta_clear ((StreamDelta *) base);
   g_free (base);
 }
@@ -268,7 +333,8 @@ static const StreamSourceClass feed_class = { .begin = stream_delta_begin,
 StreamSource *
 stream_feed_new (const StreamTableRequest *request, const StreamDeltaOptions *options, GError **error)
 {
-  StreamDelta *stream = g_new0 (StreamDelta, 1);
+  FeedStream *self = g_new0 (FeedStream, 1);
+  StreamDelta *stream = &self->delta;
   g_autoptr (StreamSource) owner = &stream->base;
 
   stream->base.klass = &feed_class;
