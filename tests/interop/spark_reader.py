@@ -16,10 +16,10 @@ import traceback
 os.environ["TZ"] = "UTC"  # TimestampType arrives as local time
 time.tzset()
 
-from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from render import render
+from spark_session import spark_session
 
 
 def plain(value, type_):
@@ -98,31 +98,7 @@ def read(spark, table):
 
 def main(job_file, result_file):
     job = json.loads(pathlib.Path(job_file).read_text())
-    settings = {
-        "spark.driver.extraClassPath": f"{job['jars']}/*",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": f"{job['scratch']}/spark-warehouse",
-        "spark.local.dir": job["scratch"],
-        "spark.sql.shuffle.partitions": "1",
-        "spark.databricks.delta.snapshotPartitions": "1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.sql.codegen.wholeStage": "false",  # tables of a few rows: compiling queries would take nearly all of the time
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    builder = SparkSession.builder.master("local[2]")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = spark_session(job)
     result = {table["name"]: read(spark, table) for table in job["tables"]}
     pathlib.Path(result_file).write_text(json.dumps(result))
     spark.stop()

@@ -42,6 +42,7 @@ class Version:
     changes: tuple
     properties: Properties
     constraints: dict  # name → function of a row's values
+    partition: Column | None
     swaps_files: bool  # a legacy feed of it may also show rows of files that went and came back, as delete and insert
 
 
@@ -53,6 +54,7 @@ class Edit:
         self.columns = table.columns
         self.properties = table.properties
         self.constraints = table.constraints
+        self.partition = table.partition
         self.version = table.version + 1
         self.changes = []
         self.swaps_files = False
@@ -86,7 +88,7 @@ class Edit:
                 self.changes.append(Change("update_preimage", uid, now[uid].values))
                 self.changes.append(Change("update_postimage", uid, then[uid].values))
         self.rows, self.columns, self.properties = dict(then), version.columns, version.properties
-        self.constraints, self.swaps_files = version.constraints, True
+        self.constraints, self.partition, self.swaps_files = version.constraints, version.partition, True
 
     def track_rows(self):
         """Row tracking is switched on: every row has an id from now on, and some version that gave it."""
@@ -102,8 +104,7 @@ class Table:
     """The newest version and all before it."""
 
     def __init__(self, columns, properties, partition=None):
-        self.partition = partition  # a Column or None
-        self.versions = [Version(tuple(columns), {}, (), properties, {}, False)]
+        self.versions = [Version(tuple(columns), {}, (), properties, {}, partition, False)]
         self.next_uid = 0
         self.next_column = len(columns)
         self.vacuumed = 0  # files that only versions before this one need may be gone
@@ -116,12 +117,18 @@ class Table:
     columns = property(lambda self: self.versions[-1].columns)
     properties = property(lambda self: self.versions[-1].properties)
     constraints = property(lambda self: self.versions[-1].constraints)
+    partition = property(lambda self: self.versions[-1].partition)
 
     def fresh_uid(self):
         self.next_uid += 1
         return self.next_uid - 1
 
     def fresh_column(self, name, type_):
+        if not self.properties.mapped:  # a name is all that a column is: one that RESTORE took away is the same when it comes back
+            for version in reversed(self.versions):
+                for column in version.columns:
+                    if column.name.lower() == name.lower():
+                        return column
         self.next_column += 1
         return Column(self.next_column - 1, name, type_)
 
@@ -132,7 +139,7 @@ class Table:
             self.versions.append(dataclasses.replace(before, changes=(), swaps_files=False))
         if n_commits > 0:
             self.versions.append(Version(tuple(edit.columns), edit.rows, tuple(edit.changes), edit.properties, edit.constraints,
-                                         edit.swaps_files))
+                                         edit.partition, edit.swaps_files))
 
     # ---- contents ----
 
@@ -162,10 +169,11 @@ class Table:
         return three[1].columns if any(version.properties.mapped for version in three) else three[2].columns
 
     def feed_schema_is_additive(self, start, end):
-        """Whether every schema fits the read schema (§6.4); of an automatic feed also, whether none takes away what the one before had."""
+        """Whether every schema fits the read schema (§6.4), and files lie in the same partitions; of an automatic feed also, whether none takes away what the one before had."""
         columns, versions = set(self.feed_columns(start, end)), self.versions[start:end + 1]
         steps = zip(versions, versions[1:]) if self.feed_mode(start, end) == "automatic" else ()
-        return (all(columns.issuperset(version.columns) for version in versions)
+        same_partition = len({version.partition and version.partition.id for version in (*versions, self.versions[-1])}) == 1
+        return (same_partition and all(columns.issuperset(version.columns) for version in versions)
                 and all(set(after.columns).issuperset(before.columns) for before, after in steps))
 
     def feed_is_certain(self, start):
@@ -177,19 +185,21 @@ class Table:
         return [(number, change.type, change.uid, shown(change.values, columns))
                 for number in range(start, end + 1) for change in self.versions[number].changes]
 
-    def without_dropped(self, changes):
-        """@changes, but where files came back, no values of columns that come back with them: what was written since does not have them."""
+    def without_dropped(self, changes, columns):
+        """@changes without the values of columns that a version has not, though those read have them: a RESTORE brought them back. Rows
+        written without them have lost them; others, in files that are older, have not. So too the rows that the RESTORE removes."""
         for version, type_, uid, values in changes:
+            kept = {column.id for column in self.versions[version].columns}
             if self.versions[version].swaps_files:
-                kept = {column.id for column in self.versions[version - 1].columns}
-                names = {column.name for column in self.versions[version].columns if column.id not in kept}
-                values = {name: None if name in names else value for name, value in values.items()}
-            yield version, type_, uid, values
+                kept &= {column.id for column in self.versions[version - 1].columns}
+            names = {column.name for column in columns if column.id not in kept}
+            yield version, type_, uid, {name: None if name in names else value for name, value in values.items()}
 
-    def normalized_feed(self, changes, legacy):
-        """@changes without what a legacy feed may tell in two ways: in versions that swap files, pairs are deletes and inserts, and a
+    def normalized_feed(self, changes, start, end):
+        """@changes without what may be told in two ways. In a legacy feed of versions that swap files, pairs are deletes and inserts, and a
         row that is both deleted and inserted with the same values is not there."""
-        changes = self.without_dropped(changes)
+        changes = self.without_dropped(changes, self.feed_columns(start, end))
+        legacy = self.feed_mode(start, end) == "legacy"
         if not legacy:
             return sorted(changes, key=repr)
         kept, swapped = [], {}
@@ -221,8 +231,9 @@ def merge(edit, source, matches, matched, not_matched, not_matched_by_source):
         found = [index for index, candidate in enumerate(source) if matches(row.values, candidate) is True]
         unmatched_source.difference_update(found)
         clauses = matched if found else not_matched_by_source
-        if len(found) > 1 and matched and not (len(matched) == 1 and matched[0][0] is None and matched[0][1] is None):
-            return False
+        only_deletes = matched and matched[0] == (None, None)
+        if len(found) > 1 and (matched or not_matched_by_source) and not only_deletes:
+            return False  # whatever the conditions say; only a MERGE that only inserts does not look
         for condition, action in clauses:
             candidate = source[found[0]] if found else None
             if condition is None or condition(row.values, candidate) is True:

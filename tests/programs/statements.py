@@ -4,11 +4,10 @@ import dataclasses
 import typing
 
 import programs_model as model
-from expressions import (STRUCT, VALUES, Expr, draw_assigned, draw_partition_predicate, draw_predicate, draw_value, literal,
+from expressions import (PARTITION_VALUES, STRUCT, VALUES, Expr, draw_assigned, draw_partition_predicate, draw_predicate, draw_value, literal,
                          model_column, quoted)
 
 KINDS = {}  # name → (weight, function)
-REFUSED = frozenset()  # the engine knows these not
 
 
 @dataclasses.dataclass
@@ -36,6 +35,13 @@ def draw_row(rnd, table):
     """The values of a new row."""
     uid = table.fresh_uid()
     return {"uid": uid} | {column.id: draw_value(rnd, table, column) for column in table.columns if column.id != "uid"}
+
+
+def create_sql(verb, name, columns, partition, settings):
+    listed = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    partitioned = "" if partition is None else f" PARTITIONED BY ({quoted(partition.name)})"
+    properties = ", ".join(f"'{key}' = '{str(value).lower()}'" for key, value in settings.items())
+    return f"{verb} {name} ({listed}){partitioned} TBLPROPERTIES ({properties})"
 
 
 def tuple_of(values, columns):
@@ -350,7 +356,65 @@ def merge_star(rnd, t):
     return finished(t, f"MERGE INTO {t.name} t USING {query} s ON t.uid = s.uid{clauses}", edit)
 
 
-# ---- ALTER ----
+@kind(1)
+def merge_evolution(rnd, t):
+    """UPDATE SET *, INSERT * of a source that lacks some of the table's columns and may have one more."""
+    name = free_name(rnd, t)
+    kept = [column for column in t.columns if column.id == "uid" or rnd.random() < 0.8]
+    if name is None:
+        return None
+    edit = model.Edit(t)
+    added = [t.fresh_column(name, rnd.choice(list(VALUES)))] if rnd.random() < 0.7 else []
+    columns = kept + added
+    uids = rnd.sample(list(t.rows), min(len(t.rows), rnd.randint(0, 2)))
+    rows = [draw_row(rnd, t) | {"uid": uid} for uid in uids] + [draw_row(rnd, t) for _ in range(rnd.randint(1, 2))]
+    rows = [{column.id: draw_value(rnd, t, column) if column in added else row[column.id] for column in columns} for row in rows]
+    for row in rows:
+        if row["uid"] in t.rows:
+            edit.update(row["uid"], t.rows[row["uid"]].values | row)
+        else:
+            edit.insert(row["uid"], row)
+    edit.columns = t.columns + tuple(added)
+    names = ", ".join(quoted(column.name) for column in columns)
+    query = f"(SELECT * FROM {values_of(rows, columns)} AS v({names}))"
+    return finished(t, f"MERGE WITH SCHEMA EVOLUTION INTO {t.name} t USING {query} s ON t.uid = s.uid WHEN MATCHED THEN UPDATE SET * "
+                    "WHEN NOT MATCHED THEN INSERT *", edit)
+
+
+# ---- ALTER, REPLACE ----
+
+@kind(0.4)
+def replace_table(rnd, t):
+    """The same name with other columns and the properties of the beginning. Without column mapping, where names tell what is the same."""
+    if t.properties.mapped:
+        return None
+    edit = model.Edit(t)
+    for uid in list(t.rows):
+        edit.delete(uid)
+    edit.columns = tuple(column for column in t.columns if column.id in ("uid", 1) or rnd.random() < 0.7)
+    if len(edit.columns) < 3:
+        edit.columns = t.columns
+    choices = [column for column in edit.columns if column.id not in ("uid", 1) and column.type in PARTITION_VALUES]
+    edit.partition = rnd.choice(choices) if choices and rnd.random() < 0.5 else None
+    if len(edit.columns) == 2:
+        edit.partition = None
+    epoch = t.properties.epoch + (t.first_properties.tracked and not t.properties.tracked)
+    edit.properties, edit.constraints = dataclasses.replace(t.first_properties, epoch=epoch), {}
+    return Statement([create_sql("CREATE OR REPLACE TABLE", t.name, edit.columns, edit.partition, t.settings)], edit, n_commits=(1, 1))
+
+
+@kind(0.7)
+def widen_column(rnd, t):
+    columns = [column for column in changeable_columns(t) if column.type == "INT"]
+    if not t.widens or not columns:
+        return None
+    edit = model.Edit(t)
+    column = rnd.choice(columns)
+    wider = dataclasses.replace(column, type=rnd.choice(["BIGINT", "DOUBLE"]))
+    edit.columns = tuple(wider if one is column else one for one in t.columns)
+    return altered(t, f"ALTER COLUMN {quoted(column.name)} TYPE {wider.type}", edit)
+
+
 
 def altered(t, sql, edit, n_commits=(1, 1)):
     return Statement([f"ALTER TABLE {t.name} {sql}"], edit, n_commits=n_commits)

@@ -1,0 +1,52 @@
+"""Reads versions and feeds of Delta tables with Apache Spark: spark_programs.py JOB RESULT, both JSON. Runs in the Python that has pyspark.
+
+JOB: {"jars": directory, "scratch": directory, "tables": [{"name", "path", "contents": [version], "tracked": [those with row ids],
+"feeds": [[start, end]]}]}.
+RESULT: table name → {"contents": [rows], "feeds": [rows], "error"}; a row is an object, with its row id as `+id` and `+at`.
+"""
+import json
+import pathlib
+import sys
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "interop"))
+from spark_session import spark_session  # noqa: E402
+
+
+def rows_of(frame):
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def contents(spark, table, version):
+    from pyspark.sql.functions import col
+    frame = spark.read.format("delta").option("versionAsOf", version).load(table["path"])
+    if version in table["tracked"]:
+        frame = frame.select("*", col("_metadata.row_id").alias("+id"), col("_metadata.row_commit_version").alias("+at"))
+    return rows_of(frame)
+
+
+def feed(spark, table, start, end):
+    reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", start).option("endingVersion", end)
+    return rows_of(reader.load(table["path"]).drop("_commit_timestamp"))
+
+
+def read(spark, table):
+    found = {"error": None}
+    try:
+        found["contents"] = [contents(spark, table, version) for version in table["contents"]]
+        found["feeds"] = [feed(spark, table, start, end) for start, end in table["feeds"]]
+    except Exception as error:
+        found["error"] = " ".join(str(error).split())[:1500]
+        traceback.print_exc()
+    return found
+
+
+def main(job_file, result_file):
+    job = json.loads(pathlib.Path(job_file).read_text())
+    spark = spark_session(job)
+    result = {table["name"]: read(spark, table) for table in job["tables"]}
+    pathlib.Path(result_file).write_text(json.dumps(result, default=str))
+    spark.stop()
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Apache Spark reads what random programs left: contents and row ids of versions, recorded feeds. See README.md.
+
+usage: test_spark_programs.py [--programs N] [--seed S]
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import test_programs as programs
+
+DEPS = programs.ROOT / ".deps"
+
+
+def run_programs(engine, seed, n_programs):
+    """The runs that are right, and how many are not."""
+    runs, n_failed = [], 0
+    for number in range(n_programs):
+        failure, run = programs.run_program(engine, programs.Program(f"{seed}.{number}"), f"t{number}", keep_table=True)
+        if failure is None:
+            runs.append(run)
+        else:
+            n_failed += 1
+            print(f"FAIL program {seed}.{number}: {failure}")
+    return runs, n_failed
+
+
+def choose(run):
+    """What Spark is asked: up to four versions, the newest among them, and up to three recorded feeds."""
+    table, rnd = run.table, random.Random(f"Spark reads {run.program.seed}")
+    versions = [version for version in range(table.version) if table.is_certain(version)]
+    versions = sorted(rnd.sample(versions, min(3, len(versions)))) + [table.version]
+    feeds = []
+    for _ in range(20):
+        start = rnd.randint(table.first, table.version)
+        end = rnd.randint(start, table.version)
+        if (table.feed_mode(start, end) == "legacy" and table.feed_is_certain(start) and table.feed_schema_is_additive(start, end)
+                and len(feeds) < 3 and [start, end] not in feeds):
+            feeds.append([start, end])
+    return {"name": run.name, "path": str(run.path), "contents": versions, "feeds": feeds,
+            "tracked": [version for version in versions if table.versions[version].properties.tracked]}
+
+
+def ask_spark(jobs, scratch):
+    (scratch / "job.json").write_text(json.dumps({"jars": str(DEPS / "spark-jars"), "scratch": str(scratch), "tables": jobs}))
+    reader = pathlib.Path(__file__).with_name("spark_programs.py")
+    with open(scratch / "log", "w") as log:
+        done = subprocess.run([DEPS / "venv-spark/bin/python", reader, scratch / "job.json", scratch / "result.json"], stdout=log, stderr=log,
+                              env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"})
+    if done.returncode != 0:
+        sys.exit((scratch / "log").read_text()[-4000:])
+    return json.loads((scratch / "result.json").read_text())
+
+
+def wanted_contents(run, version):
+    table = run.table
+    found = table.versions[version]
+    rows = table.contents(version)
+    if found.properties.tracked:
+        ids = run.row_ids[found.properties.epoch]
+        rows = {uid: row | {"+id": ids[uid], "+at": found.rows[uid].changed_at} for uid, row in rows.items()}
+    return sorted(rows.values(), key=repr_of)
+
+
+def repr_of(row):
+    return repr(sorted(row.items()))
+
+
+def compare(run, job, found, counts):
+    """Failures as texts."""
+    if found["error"] is not None:
+        return [f"Spark says {found['error']}"]
+    failures = []
+    for version, rows in zip(job["contents"], found["contents"]):
+        got, wanted = sorted(rows, key=repr_of), wanted_contents(run, version)
+        counts["contents compared"] += 1
+        if sorted(map(repr_of, got)) != sorted(map(repr_of, wanted)):
+            failures.append(f"other contents of version {version}\n{programs.difference(got, wanted)}")
+    for (start, end), rows in zip(job["feeds"], found["feeds"]):
+        got = [(row.pop("_commit_version"), row.pop("_change_type"), row["uid"], row) for row in rows]
+        got = [(version, type_, uid, dict(sorted(row.items()))) for version, type_, uid, row in got]
+        wanted = [(version, type_, uid, dict(sorted(row.items()))) for version, type_, uid, row in run.table.feed(start, end)]
+        got, wanted = (run.table.normalized_feed(changes, start, end) for changes in (got, wanted))
+        counts["feeds compared"] += 1
+        if got != wanted:
+            failures.append(f"another feed from {start} to {end}\n{programs.difference(got, wanted)}")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    if not (DEPS / "spark-jars/.installed").exists():
+        print("Apache Spark is not there (tools/setup-spark installs it); nothing was tested")
+        return 1 if os.environ.get("SLUICE_REQUIRE_INTEROP") == "1" else 77
+    print(f"seed {options.seed}", flush=True)
+    counts, n_failed, started = collections.Counter(), 0, time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="sluice-spark-programs-") as directory:
+        scratch = pathlib.Path(directory)
+        engine = programs.Engine(scratch / "warehouse")
+        runs, n_failed = run_programs(engine, options.seed, options.programs)
+        engine.stop()
+        jobs = [choose(run) for run in runs]
+        found = ask_spark(jobs, scratch)
+        for run, job in zip(runs, jobs):
+            failures = compare(run, job, found[run.name], counts)
+            n_failed += bool(failures)
+            if failures:
+                print(f"FAIL program {run.program.seed}: " + "\n".join(failures))
+                print("\n".join(f"    {line}" for line in run.log), flush=True)
+    for name, count in sorted(counts.items()):
+        print(f"{count:8} {name}")
+    print(f"{options.programs} programs, {n_failed} failures, {time.monotonic() - started:.1f} s")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
