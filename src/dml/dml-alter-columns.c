@@ -943,7 +943,11 @@ change_field (DmlAlteration *alteration, const SqlAlter *alter, const BaseField 
 {
   switch (alter->action) {
   case SQL_ALTER_COLUMN_TYPE:
-    return change_type (alteration, alter, old, n_parts, field, error);
+    if (!change_type (alteration, alter, old, n_parts, field, error))
+      return FALSE;
+    if (alter->text != NULL)
+      json_object_set_new (field->metadata, "comment", json_string (alter->text));
+    return TRUE;
   case SQL_ALTER_COLUMN_COMMENT:
     if (alter->text != NULL)
       json_object_set_new (field->metadata, "comment", json_string (alter->text));

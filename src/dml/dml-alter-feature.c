@@ -27,22 +27,26 @@ names_json (const char *const *names)
   return list;
 }
 
+/* The commit that raises the protocol alone. @raised: (transfer full) */
+static gboolean
+upgrade_protocol (DmlAlteration *alteration, DeltaProtocol *raised, GError **error)
+{
+  alteration->is_void = delta_protocol_equal (raised, delta_snapshot_protocol (alteration->snapshot));
+  alteration->protocol = raised;
+  alteration->operation = "UPGRADE PROTOCOL";
+  json_t *protocol = json_pack ("{s:i, s:i, s:o, s:o}", "minReaderVersion", delta_protocol_reader_version (raised),
+                                "minWriterVersion", delta_protocol_writer_version (raised), "readerFeatures",
+                                names_json (delta_protocol_reader_features (raised)), "writerFeatures",
+                                names_json (delta_protocol_writer_features (raised)));
+  dml_alteration_set_json (alteration, "newProtocol", protocol);
+  return delta_protocol_check_write (raised, error);
+}
+
 static gboolean
 raise_for_row_tracking (DmlAlteration *alteration, gconstpointer data G_GNUC_UNUSED, GError **error)
 {
   DeltaProtocol *present = delta_snapshot_protocol (alteration->snapshot);
-  alteration->is_void = delta_protocol_has (present, "rowTracking");
-  if (alteration->is_void)
-    return TRUE;
-  alteration->protocol = delta_protocol_with_feature (present, "rowTracking");
-  alteration->operation = "UPGRADE PROTOCOL";
-  json_t *protocol =
-      json_pack ("{s:i, s:i, s:o, s:o}", "minReaderVersion", delta_protocol_reader_version (alteration->protocol),
-                 "minWriterVersion", delta_protocol_writer_version (alteration->protocol), "readerFeatures",
-                 names_json (delta_protocol_reader_features (alteration->protocol)), "writerFeatures",
-                 names_json (delta_protocol_writer_features (alteration->protocol)));
-  dml_alteration_set_json (alteration, "newProtocol", protocol);
-  return delta_protocol_check_write (alteration->protocol, error);
+  return upgrade_protocol (alteration, delta_protocol_with_feature (present, "rowTracking"), error);
 }
 
 /* Adds the file again with other row ids: its rows do not change, so no feed shows it. */
@@ -84,6 +88,24 @@ dml_enable_row_tracking (const DmlContext *context, const SqlName *table, GError
 {
   return dml_alter_run (context, table, raise_for_row_tracking, NULL, error) &&
          dml_alter_run (context, table, backfill, NULL, error);
+}
+
+/* ---- ADD FEATURE ---- */
+
+static gboolean
+add_feature (DmlAlteration *alteration, gconstpointer data, GError **error)
+{
+  const SqlAlter *alter = data;
+  g_autoptr (GHashTable) wishes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_hash_table_insert (wishes, g_strconcat ("delta.feature.", alter->new_name.text, NULL), (gpointer) "supported");
+  DeltaProtocol *raised = dml_protocol_wished (delta_snapshot_protocol (alteration->snapshot), wishes, error);
+  return raised != NULL && upgrade_protocol (alteration, raised, error);
+}
+
+gboolean
+dml_alter_add_feature (const DmlContext *context, const SqlAlter *alter, GError **error)
+{
+  return dml_alter_run (context, &alter->name, add_feature, alter, error);
 }
 
 /* ---- DROP FEATURE ---- */

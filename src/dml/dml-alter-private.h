@@ -72,6 +72,7 @@ gboolean dml_alter_add_constraint (const DmlContext *context, const SqlAlter *al
 gboolean dml_alter_drop_constraint (const DmlContext *context, const SqlAlter *alter, GError **error);
 
 /* dml-alter-feature.c */
+gboolean dml_alter_add_feature (const DmlContext *context, const SqlAlter *alter, GError **error);
 gboolean dml_alter_drop_feature (const DmlContext *context, const SqlAlter *alter, GError **error);
 gboolean dml_alter_cluster_by (const DmlContext *context, const SqlAlter *alter, GError **error);
 /* What row tracking needs before delta.enableRowTracking may be set on a table that has files: the protocol, then ids for every

@@ -85,7 +85,7 @@ wish_feature (const char *name, const char *status, DeltaProtocol **protocol, GE
                            "Cannot enable the clustering table feature by a property. Use CREATE OR REPLACE TABLE … "
                            "CLUSTER BY to create a table with clustering.");
   g_autoptr (DeltaProtocol) raised = delta_protocol_with_feature (*protocol, name);
-  if (!delta_protocol_check_write (raised, NULL))
+  if (g_str_has_prefix (name, "sluice.") || !delta_protocol_check_write (raised, NULL))
     return base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_FEATURES_IN_CONFIG,
                            "Table features configured in the table properties are not supported by this engine: %s.",
                            name);

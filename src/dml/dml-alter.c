@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MAX_ATTEMPTS 10
+#define MAX_ATTEMPTS 100 /* what reads rows meets every append */
 
 /* ---- one change ---- */
 
@@ -225,6 +225,8 @@ alter_table (const DmlContext *context, const SqlAlter *alter, GError **error)
     return dml_alter_add_constraint (context, alter, error);
   case SQL_ALTER_DROP_CONSTRAINT:
     return dml_alter_drop_constraint (context, alter, error);
+  case SQL_ALTER_ADD_FEATURE:
+    return dml_alter_add_feature (context, alter, error);
   case SQL_ALTER_DROP_FEATURE:
     return dml_alter_drop_feature (context, alter, error);
   case SQL_ALTER_CLUSTER_BY:

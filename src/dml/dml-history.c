@@ -221,29 +221,6 @@ dml_describe_history (const DmlContext *context, const SqlStatement *statement, 
   return TRUE;
 }
 
-static int
-compare_texts (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-/* Every feature of both lists, once, sorted. Returns: (transfer container). */
-static GPtrArray *
-all_features (DeltaProtocol *protocol)
-{
-  GPtrArray *all = g_ptr_array_new ();
-  const char *const *lists[] = { delta_protocol_reader_features (protocol), delta_protocol_writer_features (protocol) };
-  for (guint l = 0; l < G_N_ELEMENTS (lists); l++) {
-    for (guint i = 0; lists[l] != NULL && lists[l][i] != NULL; i++) {
-      if (!g_ptr_array_find_with_equal_func (all, lists[l][i], g_str_equal, NULL))
-        g_ptr_array_add (all, (gpointer) lists[l][i]);
-    }
-  }
-  g_ptr_array_sort (all, compare_texts);
-  g_ptr_array_add (all, NULL);
-  return all;
-}
-
 gboolean
 dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error)
 {
@@ -259,7 +236,8 @@ dml_describe_detail (const DmlContext *context, const SqlStatement *statement, D
       reference.entry != NULL ? g_strdup_printf ("%s.%s.%s", CATALOG_NAME, reference.schema, reference.name) : NULL;
   g_autofree char *location = g_strconcat ("file:", delta_table_location (delta_snapshot_table (snapshot)), NULL);
   g_auto (GStrv) clustering = dml_clustering_columns (snapshot);
-  g_autoptr (GPtrArray) features = all_features (protocol);
+  /* Those that legacy versions imply are features too. */
+  g_autoptr (DeltaProtocol) spelt = delta_protocol_with_versions (protocol, 1, 7);
   g_autoptr (json_t) properties = json_object ();
   g_autofree const char **keys = delta_metadata_property_keys (metadata);
   for (guint i = 0; keys[i] != NULL; i++)
@@ -279,7 +257,7 @@ dml_describe_detail (const DmlContext *context, const SqlStatement *statement, D
   add_map (&rows, properties);
   add_int (&rows, delta_protocol_reader_version (protocol), FALSE);
   add_int (&rows, delta_protocol_writer_version (protocol), FALSE);
-  add_list (&rows, (const char *const *) features->pdata);
+  add_list (&rows, delta_protocol_writer_features (spelt));
   rows_to_result (&rows, result);
   return TRUE;
 }

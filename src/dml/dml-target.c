@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define MAX_ATTEMPTS 10
+#define MAX_ATTEMPTS 100
 
 /* ---- leaves ---- */
 

@@ -1,4 +1,5 @@
 /* Statements that change tables: INSERT, UPDATE, DELETE, MERGE, ALTER, maintenance. */
+#include "base-text.h"
 #include "sql-parser-private.h"
 
 /* A table by name, or by '/dir' as the name delta.`/dir`. */
@@ -279,6 +280,24 @@ parse_names (SqlParser *parser, SqlNameList *list)
   return TRUE;
 }
 
+/* A feature's name may have a dot: sluice.autoCdc. */
+static void
+parse_feature_name (SqlParser *parser, SqlAlter *alter)
+{
+  SqlName name;
+  if (sql_parser_kind (parser, 0) == SQL_TOKEN_STRING) {
+    alter->new_name.position = sql_parser_here (parser);
+    alter->new_name.quoted = TRUE;
+    alter->new_name.text = sql_parser_string (parser, NULL);
+  } else if (sql_parser_name (parser, &name)) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    for (guint i = 0; i < name.n; i++)
+      g_string_append_printf (text, "%s%s", i > 0 ? "." : "", name.parts[i].text);
+    alter->new_name.position = name.position;
+    alter->new_name.text = sql_arena_strdup (parser->arena, text->str);
+  }
+}
+
 static gboolean
 parse_alter_add (SqlParser *parser, SqlAlter *alter)
 {
@@ -290,6 +309,11 @@ parse_alter_add (SqlParser *parser, SqlAlter *alter)
     alter->action = SQL_ALTER_SCHEDULE;
     alter->text = sql_parser_schedule (parser);
     return TRUE;
+  }
+  if (ACCEPT1 (parser, FEATURE)) {
+    alter->action = SQL_ALTER_ADD_FEATURE;
+    parse_feature_name (parser, alter);
+    return parser->error == NULL;
   }
   alter->if_exists = ACCEPT3 (parser, IF, NOT, EXISTS);
   if (AT1 (parser, PARTITION)) {
@@ -334,19 +358,7 @@ parse_alter_drop (SqlParser *parser, SqlAlter *alter)
   }
   if (ACCEPT1 (parser, FEATURE)) {
     alter->action = SQL_ALTER_DROP_FEATURE;
-    /* A feature's name may have a dot: sluice.autoCdc. */
-    SqlName name;
-    if (sql_parser_kind (parser, 0) == SQL_TOKEN_STRING) {
-      alter->new_name.position = sql_parser_here (parser);
-      alter->new_name.quoted = TRUE;
-      alter->new_name.text = sql_parser_string (parser, NULL);
-    } else if (sql_parser_name (parser, &name)) {
-      g_autoptr (GString) text = g_string_new (NULL);
-      for (guint i = 0; i < name.n; i++)
-        g_string_append_printf (text, "%s%s", i > 0 ? "." : "", name.parts[i].text);
-      alter->new_name.position = name.position;
-      alter->new_name.text = sql_arena_strdup (parser->arena, text->str);
-    }
+    parse_feature_name (parser, alter);
     alter->truncate_history = ACCEPT2 (parser, TRUNCATE, HISTORY);
     return parser->error == NULL;
   }
@@ -360,6 +372,29 @@ parse_alter_drop (SqlParser *parser, SqlAlter *alter)
     return sql_parser_partition (parser, &alter->partition, &alter->n_partition);
   }
   return parse_drop_constraint (parser, alter);
+}
+
+/* CHANGE COLUMN c c INT [COMMENT '…'] [FIRST | AFTER d]: Hive's form, without its renaming. Stands at the second name. */
+static gboolean
+parse_hive_change (SqlParser *parser, SqlAlter *alter)
+{
+  SqlIdent name;
+  if (!sql_parser_ident (parser, &name))
+    return FALSE;
+  if (!base_text_equal_ignore_case (name.text, alter->column.parts[alter->column.n - 1].text)) {
+    sql_parser_fail_at (parser, &name.position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                        "a column is not renamed in this form; use RENAME COLUMN");
+    return FALSE;
+  }
+  alter->action = SQL_ALTER_COLUMN_TYPE;
+  if (!sql_parser_type (parser, &alter->type))
+    return FALSE;
+  if (ACCEPT1 (parser, COMMENT)) {
+    alter->text = sql_parser_string (parser, NULL);
+    if (alter->text == NULL)
+      return FALSE;
+  }
+  return parse_place (parser, &alter->place, &alter->place_after);
 }
 
 /* ALTER COLUMN c …. */
@@ -390,6 +425,8 @@ parse_alter_column (SqlParser *parser, SqlAlter *alter)
   } else if (AT1 (parser, FIRST) || AT1 (parser, AFTER)) {
     alter->action = SQL_ALTER_COLUMN_PLACE;
     return parse_place (parser, &alter->place, &alter->place_after);
+  } else if (sql_parser_at_ident (parser, 0) && sql_parser_kind (parser, 1) == SQL_TOKEN_WORD) {
+    return parse_hive_change (parser, alter);
   } else {
     sql_parser_fail (parser, "TYPE, COMMENT, SET NOT NULL, DROP NOT NULL, SET DEFAULT, DROP DEFAULT, FIRST or AFTER");
     return FALSE;

@@ -478,6 +478,17 @@ print_alter_action (GString *out, const SqlAlter *alter)
     say_ident (out, " TO ", &alter->new_name);
     break;
   case SQL_ALTER_COLUMN_TYPE:
+    if (alter->text != NULL || alter->place != SQL_PLACE_NONE) { /* Hive's form alone says more than the type */
+      const SqlName last = { .parts = alter->column.parts + alter->column.n - 1, .n = 1 };
+      say_name (out, " CHANGE COLUMN ", &alter->column);
+      say_name (out, " ", &last);
+      SAY (" ");
+      SAY (alter->type.text);
+      say_text (out, " COMMENT ", alter->text);
+      say_if (out, alter->place == SQL_PLACE_FIRST, " FIRST");
+      say_ident (out, " AFTER ", alter->place == SQL_PLACE_AFTER ? &alter->place_after : NULL);
+      break;
+    }
     print_alter_column (out, alter, " TYPE ");
     SAY (alter->type.text);
     break;
@@ -528,6 +539,9 @@ print_alter_action (GString *out, const SqlAlter *alter)
     break;
   case SQL_ALTER_CLUSTER_BY:
     print_cluster_by (out, &alter->cluster_by);
+    break;
+  case SQL_ALTER_ADD_FEATURE:
+    say_text (out, " ADD FEATURE ", alter->new_name.text);
     break;
   case SQL_ALTER_DROP_FEATURE:
     say_text (out, " DROP FEATURE ", alter->new_name.text);

@@ -1102,7 +1102,7 @@ typedef enum {
   SQL_ALTER_REPLACE_COLUMNS, /* @columns */
   SQL_ALTER_DROP_COLUMNS,    /* @names, @if_exists */
   SQL_ALTER_RENAME_COLUMN,   /* @column, @new_name */
-  SQL_ALTER_COLUMN_TYPE,     /* @column, @type */
+  SQL_ALTER_COLUMN_TYPE,     /* @column, @type; CHANGE COLUMN c c INT … also (nullable) @text, a comment, and @place */
   SQL_ALTER_COLUMN_COMMENT,  /* @column, @text */
   SQL_ALTER_COLUMN_SET_NOT_NULL,
   SQL_ALTER_COLUMN_DROP_NOT_NULL,
@@ -1117,6 +1117,7 @@ typedef enum {
   SQL_ALTER_ADD_CONSTRAINT,   /* @constraint */
   SQL_ALTER_DROP_CONSTRAINT,  /* @new_name; @if_exists, @cascade; PRIMARY KEY and FOREIGN KEY: @constraint */
   SQL_ALTER_CLUSTER_BY,       /* @cluster_by */
+  SQL_ALTER_ADD_FEATURE,      /* @new_name */
   SQL_ALTER_DROP_FEATURE,     /* @new_name, @truncate_history */
   SQL_ALTER_ADD_PARTITIONS,   /* @partition, @if_exists means IF NOT EXISTS */
   SQL_ALTER_DROP_PARTITIONS,  /* @partition, @if_exists */
