@@ -15,6 +15,7 @@
 #include "relation-plan.h"
 #include "sql-build.h"
 #include "sql-parse.h"
+#include "write-schema.h"
 
 #include <string.h>
 
@@ -135,7 +136,7 @@ check_properties (const Creation *creation, GError **error)
 
 /* ---- what the table will be ---- */
 
-/* The schema of AS query: names and types of its columns, nullable. */
+/* The schema of AS query: names and types of its columns, nullable at every depth. */
 static BaseType *
 query_schema (RelationPlan *plan)
 {
@@ -143,7 +144,8 @@ query_schema (RelationPlan *plan)
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
   for (guint i = 0; i < base_type_n_fields (output); i++) {
     const BaseField *field = base_type_field (output, i);
-    base_struct_builder_add (builder, field->name, field->type, TRUE, NULL);
+    g_autoptr (BaseType) type = write_schema_nullable (field->type);
+    base_struct_builder_add (builder, field->name, type, TRUE, NULL);
   }
   return base_struct_builder_end (g_steal_pointer (&builder));
 }

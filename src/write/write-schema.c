@@ -17,11 +17,39 @@
 
 static BaseType *merge_types (const BaseType *table, const BaseType *data);
 
-/* @type as a field that was not there before: nullable at every depth, without the data's own metadata. */
+BaseType *
+write_schema_nullable (const BaseType *type)
+{
+  g_autoptr (BaseType) key = NULL;
+  g_autoptr (BaseType) inner = NULL;
+  g_autoptr (BaseStructBuilder) builder = NULL;
+
+  switch (base_type_kind (type)) {
+  case BASE_TYPE_ARRAY:
+    inner = write_schema_nullable (base_type_element (type));
+    return base_type_array (inner, TRUE);
+  case BASE_TYPE_MAP:
+    key = write_schema_nullable (base_type_key (type));
+    inner = write_schema_nullable (base_type_value (type));
+    return base_type_map (key, inner, TRUE);
+  case BASE_TYPE_STRUCT:
+    builder = base_struct_builder_new ();
+    for (guint i = 0; i < base_type_n_fields (type); i++) {
+      g_autoptr (BaseType) field = write_schema_nullable (base_type_field (type, i)->type);
+      base_struct_builder_add (builder, base_type_field (type, i)->name, field, TRUE, NULL);
+    }
+    return base_struct_builder_end (g_steal_pointer (&builder));
+  default:
+    return base_type_ref (type);
+  }
+}
+
+/* A field that was not there before: nullable at every depth, without the data's own metadata. */
 static void
 add_new_field (BaseStructBuilder *builder, const BaseField *field)
 {
-  base_struct_builder_add (builder, field->name, field->type, TRUE, NULL);
+  g_autoptr (BaseType) type = write_schema_nullable (field->type);
+  base_struct_builder_add (builder, field->name, type, TRUE, NULL);
 }
 
 static BaseType *

@@ -21,6 +21,10 @@ G_BEGIN_DECLS
  */
 BaseType *write_schema_merge (const BaseType *table, const BaseType *data);
 
+/* @type with everything inside of it nullable, and without metadata of fields: what a query's column is in a table.
+ * Returns: (transfer full). */
+BaseType *write_schema_nullable (const BaseType *type);
+
 /**
  * write_plan_fit:
  * @schema: (transfer none): the table's schema, with its metadata (CURRENT_DEFAULT, delta.generationExpression)
