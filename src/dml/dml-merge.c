@@ -253,7 +253,8 @@ read_source (Merge *merge, GError **error)
       !duck_session_query_int64 (context->duck, "SELECT count(*) FROM dml_source", context->cancel,
                                  &merge->n_source_rows, NULL, error))
     return FALSE;
-  set_source (merge, NULL, merge->n_source_rows);
+  /* Though always true, it makes DuckDB push a Bloom filter of the join's keys into the scan of the target. */
+  set_source (merge, "hash(rowid) IS NOT NULL", merge->n_source_rows);
   return TRUE;
 }
 
