@@ -184,6 +184,7 @@ typedef struct {
   gboolean json;
   guint64 n_batches;
   guint64 n_rows;
+  guint64 n_skipped;
 } Totals;
 
 static void
@@ -213,6 +214,9 @@ print_end (const Totals *totals)
 {
   g_autofree char *rows = base_text_count (totals->n_rows);
 
+  if (totals->n_skipped > 0)
+    fprintf (stderr, "%" PRIu64 " commit%s that change rows left out (skipChangeCommits)\n", totals->n_skipped,
+             totals->n_skipped == 1 ? "" : "s");
   if (!totals->json)
     printf ("%" PRIu64 " batch%s, %s row%s\n", totals->n_batches, totals->n_batches == 1 ? "" : "es", rows,
             totals->n_rows == 1 ? "" : "s");
@@ -221,7 +225,8 @@ print_end (const Totals *totals)
 /* ---- running ---- */
 
 static gboolean
-run_stream (const CliContext *context, const StreamOptions *options, SessionStream *stream, GError **error)
+run_stream (const CliContext *context, const StreamOptions *options, const SessionStream *stream, guint64 *n_skipped,
+            GError **error)
 {
   g_autofree char *directory = cli_warehouse (context, options->warehouse, error);
   g_auto (GStrv) settings = read_pairs ("--set", options->set, FALSE, error);
@@ -237,7 +242,7 @@ run_stream (const CliContext *context, const StreamOptions *options, SessionStre
     if (!session_set (session, settings[i], settings[i + 1], error))
       return FALSE;
   session_use_cancel (session, context->cancel);
-  return session_stream_run (session, stream, error);
+  return session_stream_run (session, stream, n_skipped, error);
 }
 
 int
@@ -260,7 +265,7 @@ cli_stream_run (const CliContext *context, int argc, char **argv)
   totals.json = options.json;
   stream.options = (const char *const *) pairs;
   stream.partition_by = (const char *const *) partition_by;
-  if (!run_stream (context, &options, &stream, &error))
+  if (!run_stream (context, &options, &stream, &totals.n_skipped, &error))
     return cli_print_error (error);
   print_end (&totals);
   return CLI_EXIT_OK;

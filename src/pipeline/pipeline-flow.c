@@ -400,6 +400,32 @@ plan_stream (Work *work, GError **error)
   return work->plan != NULL && (flow->kind != PIPELINE_FLOW_AUTOCDC || plan_autocdc (work, error));
 }
 
+/* Rows that a commit changed are not in the target: the log says so. */
+static gboolean
+write_skipped (Work *work, GError **error)
+{
+  StreamSource **sources = pipeline_binding_streams (work->binding);
+
+  for (guint i = 0; i < pipeline_binding_n_streams (work->binding); i++) {
+    if (sources[i]->n_skipped == 0)
+      continue;
+    g_autofree char *message =
+        g_strdup_printf ("Flow '%s' left out %" G_GUINT64_FORMAT " commits of %s that change rows (skipChangeCommits).",
+                         work->flow->name, sources[i]->n_skipped, sources[i]->leaf->name);
+    PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
+                            .type = "flow_progress",
+                            .message = message,
+                            .dataset = work->flow->target->label,
+                            .flow = work->flow->name,
+                            .batch = -1,
+                            .details = json_pack ("{s:s, s:{s:I}}", "status", "RUNNING", "metrics",
+                                                  "num_skipped_commits", (json_int_t) sources[i]->n_skipped) };
+    if (!pipeline_log_write (work->run->log, &event, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean
 run_stream (Work *work, gboolean *must_restart, GError **error)
 {
@@ -420,7 +446,8 @@ run_stream (Work *work, gboolean *must_restart, GError **error)
                     .cancel = work->run->cancel };
   gboolean good = stream_run_available (&run, &work->outcome, error);
   *must_restart = work->outcome.must_restart;
-  return good && (*must_restart || work->totals->n_batches == 0 || compact_target (work, error));
+  return good && write_skipped (work, error) &&
+         (*must_restart || work->totals->n_batches == 0 || compact_target (work, error));
 }
 
 /* ---- materialized views ---- */

@@ -466,15 +466,19 @@ run_batches (Work *work, GError **error)
 }
 
 gboolean
-session_stream_run (SluiceSession *session, const SessionStream *stream, GError **error)
+session_stream_run (SluiceSession *session, const SessionStream *stream, guint64 *n_skipped, GError **error)
 {
   g_auto (Work) work = { .session = session, .stream = stream };
 
+  *n_skipped = 0;
   if ((stream->source == NULL) == (stream->query == NULL))
     return base_error_set (error, SLUICE_ERROR_INVALID_OPTION, "A stream reads either a table or a query");
   catalog_session_set_cancel (session->names, session->cancel);
   if (!open_checkpoint (&work, error) || !bind (&work, error) || !name_sink (&work, error))
     return FALSE;
   make_sink_object (&work);
-  return run_batches (&work, error);
+  gboolean good = run_batches (&work, error);
+  for (guint i = 0; i < work.resolver.sources->len; i++)
+    *n_skipped += ((const StreamSource *) g_ptr_array_index (work.resolver.sources, i))->n_skipped;
+  return good;
 }

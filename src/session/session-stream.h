@@ -39,6 +39,7 @@ typedef struct {
 
 /**
  * session_stream_run:
+ * @n_skipped: (out): commits of the sources that an option left out
  *
  * Every row of the source goes into the sink exactly once, whenever the process dies: the next run with the same checkpoint goes
  * on. A run with the trigger PROCESSING_TIME ends well when it is cancelled.
@@ -46,6 +47,6 @@ typedef struct {
  * Errors:  CONCURRENT_STREAM_LOG_UPDATE while another process uses the checkpoint; INVALID_OPTION; TABLE_OR_VIEW_NOT_FOUND and
  *          other errors of binding; those of stream_table_new(), stream_run_available() and stream_table_sink_new().
  */
-gboolean session_stream_run (SluiceSession *session, const SessionStream *stream, GError **error);
+gboolean session_stream_run (SluiceSession *session, const SessionStream *stream, guint64 *n_skipped, GError **error);
 
 G_END_DECLS

@@ -65,13 +65,15 @@ refuse_change (const StreamDelta *stream, DeltaCommit *commit, const char *remov
   return FALSE;
 }
 
-/* The files that a commit appends to the stream, in its order, excluded ones too; (transfer container), borrowed from the commit. */
+/* The files that a commit appends to the stream, in its order, excluded ones too; none of one that an option leaves out, which
+ * @is_skipped says. (transfer container), borrowed from the commit. */
 static GPtrArray *
-commit_files (const StreamDelta *stream, DeltaCommit *commit, GError **error)
+commit_files (const StreamDelta *stream, DeltaCommit *commit, gboolean *is_skipped, GError **error)
 {
   g_autoptr (GPtrArray) files = g_ptr_array_new ();
   const char *removed = NULL;
 
+  *is_skipped = FALSE;
   if (!refuse_reset (stream, commit, error))
     return NULL;
   for (guint i = 0; i < delta_commit_n_actions (commit); i++) {
@@ -88,6 +90,7 @@ commit_files (const StreamDelta *stream, DeltaCommit *commit, GError **error)
     return g_steal_pointer (&files);
   if (stream->options.skip_change_commits) {
     g_ptr_array_set_size (files, 0);
+    *is_skipped = TRUE;
     return g_steal_pointer (&files);
   }
   if (stream->options.ignore_changes || (stream->options.ignore_deletes && files->len == 0))
@@ -157,7 +160,7 @@ plan_commits (StreamDelta *stream, StreamDeltaOffset *offset, StreamDeltaTaken *
   if (!check_start ((DeltaStream *) stream, offset->version, error))
     return FALSE;
   while (offset->version <= stream->end) {
-    gboolean is_barrier = FALSE;
+    gboolean is_barrier = FALSE, is_skipped;
     g_autoptr (DeltaCommit) commit = stream_delta_commit (stream, offset->version, error);
     if (commit == NULL || !stream_delta_check_commit (stream, commit, &is_barrier, error))
       return FALSE;
@@ -165,9 +168,10 @@ plan_commits (StreamDelta *stream, StreamDeltaOffset *offset, StreamDeltaTaken *
       offset->index = STREAM_DELTA_CHANGE;
       return TRUE;
     }
-    g_autoptr (GPtrArray) files = commit_files (stream, commit, error);
+    g_autoptr (GPtrArray) files = commit_files (stream, commit, &is_skipped, error);
     if (files == NULL)
       return FALSE;
+    stream->base.n_skipped += is_skipped ? 1 : 0;
     StreamDeltaTaken weight = weigh (stream, files, MAX (offset->index, -1) + 1);
     gboolean too_many = stream->options.max_files > 0 && taken->n_files + weight.n_files > stream->options.max_files;
     if (taken->n_files > 0 && weight.n_files > 0 && (too_many || stream_delta_is_full (stream, taken)))
@@ -191,8 +195,9 @@ delta_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has
 static gboolean
 add_commit (StreamDelta *stream, GPtrArray *inputs, DeltaVersion version, gint64 begin, gint64 end, GError **error)
 {
+  gboolean is_skipped;
   g_autoptr (DeltaCommit) commit = stream_delta_commit (stream, version, error);
-  g_autoptr (GPtrArray) files = commit != NULL ? commit_files (stream, commit, error) : NULL;
+  g_autoptr (GPtrArray) files = commit != NULL ? commit_files (stream, commit, &is_skipped, error) : NULL;
 
   if (files == NULL)
     return FALSE;

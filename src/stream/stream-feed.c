@@ -196,9 +196,35 @@ plan_commits (StreamDelta *stream, StreamDeltaOffset *offset, StreamDeltaTaken *
   return TRUE;
 }
 
+/* A stream that begins with the snapshot would end at the first commit behind it. */
+static gboolean
+check_recorded (const StreamDelta *stream, GError **error)
+{
+  const StreamDeltaOptions *options = &stream->options;
+  DeltaMetadata *metadata = delta_snapshot_metadata (stream->snapshot);
+  g_autofree char *version = g_strdup_printf ("%" G_GINT64_FORMAT, stream->end);
+
+  if (options->starting_version >= 0 || options->starting_latest || options->starting_timestamp_ms != G_MININT64 ||
+      delta_metadata_change_feed (metadata) || delta_metadata_row_tracking (metadata))
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DELTA_MISSING_CHANGE_DATA,
+                  "The change feed of %s cannot be read as a stream: changes are not recorded at version %s",
+                  stream->base.leaf->name, version);
+  base_error_add_param (error, "startVersion", version);
+  base_error_add_param (error, "endVersion", version);
+  base_error_add_param (error, "version", version);
+  base_error_add_param (error, "key", "delta.enableChangeDataFeed");
+  base_error_set_hint (error,
+                       "ALTER TABLE … SET TBLPROPERTIES (delta.enableChangeDataFeed = true) records them from now "
+                       "on; DESCRIBE HISTORY shows since when they are recorded");
+  return FALSE;
+}
+
 static gboolean
 feed_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has_rows, GError **error)
 {
+  if (last == NULL && !check_recorded ((StreamDelta *) base, error))
+    return FALSE;
   return stream_delta_plan ((StreamDelta *) base, plan_commits, last, next, has_rows, error);
 }
 

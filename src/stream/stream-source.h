@@ -50,8 +50,9 @@ typedef struct {
 struct StreamSource {
   const StreamSourceClass *klass;
   RelationSource *leaf; /* the streaming leaf; its name is the source's */
-  guint index;      /* its number among the sources of the flow: its place in logged offsets, the name of its state */
-  gint64 keep_from; /* the lowest batch whose logged offsets it still needs, G_MAXINT64 = none */
+  guint index;       /* its number among the sources of the flow: its place in logged offsets, the name of its state */
+  guint64 n_skipped; /* commits that were planned over since it was made, because an option leaves them out */
+  gint64 keep_from;  /* the lowest batch whose logged offsets it still needs, G_MAXINT64 = none */
 };
 
 void stream_source_free (StreamSource *source); /* accepts NULL */

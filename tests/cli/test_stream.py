@@ -324,6 +324,20 @@ class Options(unittest.TestCase):
         with Warehouse() as w:
             w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
             w.refused("DELTA_MISSING_CHANGE_DATA", "t", "sink", "--changes", *option("startingVersion=0"))
+            w.refused("DELTA_MISSING_CHANGE_DATA", "t", "sink", "--changes")
+            # Switched on, it is read from there; switched off, the stream stops when it gets there; moved to row ids, it goes on.
+            w.sql("ALTER TABLE t SET TBLPROPERTIES (delta.enableChangeDataFeed = true); INSERT INTO t VALUES (2)")
+            self.assertEqual(w.stream("t", "sink", "--changes"), [2])
+            w.sql("INSERT INTO t VALUES (3); ALTER TABLE t UNSET TBLPROPERTIES (delta.enableChangeDataFeed); INSERT INTO t VALUES (4)")
+            w.refused("DELTA_MISSING_CHANGE_DATA", "t", "sink", "--changes")
+            self.assertEqual(w.rows_of(), [1, 2, 3])
+            w.sql("CREATE TABLE m (id INT, v INT) TBLPROPERTIES (delta.enableChangeDataFeed = true, delta.enableRowTracking = true); INSERT INTO m VALUES (1, 1), (2, 2)")
+            w.stream("m", "ms", "--changes", checkpoint="m")
+            w.sql("UPDATE m SET v = 10 WHERE id = 1; ALTER TABLE m UNSET TBLPROPERTIES (delta.enableChangeDataFeed); UPDATE m SET v = 20 WHERE id = 2")
+            w.stream("m", "ms", "--changes", checkpoint="m")
+            self.assertEqual(w.rows_of("ms", "id, v, _change_type, _commit_version"), [
+                (1, 1, "insert", 1), (1, 1, "update_preimage", 2), (1, 10, "update_postimage", 2), (2, 2, "insert", 1),
+                (2, 2, "update_preimage", 4), (2, 20, "update_postimage", 4)])
             w.sql("CREATE TABLE u (id INT); INSERT INTO u VALUES (1)")
             w.stream("u", "copy", checkpoint="u")
             w.sql("DROP TABLE u; CREATE TABLE u (id INT); INSERT INTO u VALUES (5)")

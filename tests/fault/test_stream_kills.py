@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Streams killed with SIGKILL at random points: the sink holds what an uninterrupted run gives, under every set of options.
 
-A source table of many commits (appends, deletes, compactions that change no rows) is followed with one commit or file a batch. The run is
+A source table of many commits is followed with one commit or file a batch. The run is
 killed over and over, after a random time or before a random storage operation, until one run reaches the end.
 
 usage: test_stream_kills.py [--commits N] [--kills K] [--sets a,b,…] [--seed S]
@@ -19,7 +19,7 @@ import time
 
 SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
 
-# name: (source, arguments). "changes" also has deletes; "appends" has none.
+# name: (source, arguments). "changes" and "rows" (whose feed is derived) also have deletes, updates and compactions; "appends" has none.
 SETS = {
     "feed-from-start": ("changes", ["--changes", "-O", "startingVersion=0", "-O", "maxFilesPerTrigger=1"]),
     "appends": ("appends", ["-O", "maxFilesPerTrigger=1"]),
@@ -30,6 +30,7 @@ SETS = {
     "excluded": ("appends", ["-O", "excludeRegex=p=1/", "-O", "maxFilesPerTrigger=1", "-O", "startingVersion=0"]),
     "query": ("appends", ["-q", "SELECT id * 2 AS twice, p FROM STREAM appends WITH (maxFilesPerTrigger = 1) WHERE id % 3 > 0"]),
     "once": ("changes", ["--changes", "--trigger", "once", "-O", "startingVersion=0"]),
+    "automatic": ("rows", ["--changes", "-O", "startingVersion=1", "-O", "maxFilesPerTrigger=1"]),
     "tracked": ("appends", ["-O", "maxFilesPerTrigger=1", "-O", "startingVersion=0", "-O", "schemaTrackingLocation=_schemas"]),
 }
 
@@ -54,10 +55,15 @@ class Case:
 
     def make_sources(self, n_commits):
         statements = ["CREATE TABLE changes (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES (delta.enableChangeDataFeed = true)",
+                      "CREATE TABLE rows (id INT, p INT) TBLPROPERTIES (delta.enableRowTracking = true)",
                       "CREATE TABLE appends (id INT, p INT) PARTITIONED BY (p)"]
         for i in range(1, n_commits + 1):
             statements.append(f"INSERT INTO appends VALUES ({i}, {i % 3})")
-            statements.append(f"DELETE FROM changes WHERE id = {i - 3}" if i % 5 == 0 else f"INSERT INTO changes VALUES ({i}, {i % 2})")
+            for table in ("changes", "rows"):
+                statements.append(f"DELETE FROM {table} WHERE id = {i - 3}" if i % 5 == 0
+                                  else f"UPDATE {table} SET id = -id WHERE id = {i - 2}" if i % 7 == 0
+                                  else f"OPTIMIZE {table}" if i % 11 == 0
+                                  else f"INSERT INTO {table} VALUES ({i}, {i % 2})")
         self.sql(";\n".join(statements))
 
     def committed_batches(self, table):

@@ -48,6 +48,7 @@ class Options(unittest.TestCase):
                     "INSERT INTO src VALUES (3); DELETE FROM src WHERE id = 2")
             p.update()
             self.assertEqual(p.rows("SELECT * FROM plain"), [(2,), (3,)])
+            self.assertEqual(p.last_update_metrics()["plain"]["metrics"]["num_skipped_commits"], 1)
             self.assertEqual(p.rows("SELECT * FROM feed"), [(2, "delete", 4), (2, "insert", 2), (3, "insert", 3)])
             self.assertEqual(p.rows("SELECT * FROM later"), [(2,), (3,)])
 

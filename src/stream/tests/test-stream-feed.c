@@ -42,7 +42,7 @@ table_of_three (void)
 
 /* A stream of the feed of the table, whether the options say so or not. */
 static StreamSource *
-new_stream (DeltaSnapshot *snapshot, const char *const *options, GError **error)
+new_stream (LogFixture *fixture, DeltaSnapshot *snapshot, const char *const *options, GError **error)
 {
   g_autoptr (GPtrArray) pairs = g_ptr_array_new ();
 
@@ -51,9 +51,9 @@ new_stream (DeltaSnapshot *snapshot, const char *const *options, GError **error)
   g_ptr_array_add (pairs, (gpointer) "readChangeFeed");
   g_ptr_array_add (pairs, (gpointer) "true");
   g_ptr_array_add (pairs, NULL);
-  StreamTableRequest request = { .name = "main.t",
-                                 .snapshot = snapshot,
-                                 .options = (const char *const *) pairs->pdata };
+  StreamTableRequest request = {
+    .name = "main.t", .snapshot = snapshot, .options = (const char *const *) pairs->pdata, .session = fixture->session
+  };
   return stream_table_new (&request, error);
 }
 
@@ -65,7 +65,7 @@ open_stream (LogFixture *fixture, const char *const *options)
   StreamSource *source;
 
   g_assert_no_error (error);
-  source = new_stream (snapshot, options, &error);
+  source = new_stream (fixture, snapshot, options, &error);
   g_assert_no_error (error);
   g_assert_true (source->klass->begin (source, NULL, NULL, &error));
   return source;
@@ -284,7 +284,7 @@ test_excluded_files (void)
   expect_offset (last, 5, -1, FALSE);
   stream_source_free (source);
   json_decref (last);
-  g_assert_null (new_stream (snapshot, bad, &error));
+  g_assert_null (new_stream (fixture, snapshot, bad, &error));
   g_assert_cmpstr (base_error_condition (error), ==, "DELTA_REGEX_OPT_SYNTAX_ERROR");
 }
 
