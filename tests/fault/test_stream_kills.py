@@ -23,7 +23,7 @@ SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "slui
 SETS = {
     "feed-from-start": ("changes", ["--changes", "-O", "startingVersion=0", "-O", "maxFilesPerTrigger=1"]),
     "appends": ("appends", ["-O", "maxFilesPerTrigger=1"]),
-    "feed-snapshot": ("changes", ["--changes", "-O", "maxFilesPerTrigger=1"]),
+    "feed-snapshot": ("appends", ["--changes", "-O", "maxFilesPerTrigger=1"]),
     "feed-bytes": ("changes", ["--changes", "-O", "startingVersion=3", "-O", "maxBytesPerTrigger=1b"]),
     "skip-changes": ("changes", ["-O", "startingVersion=1", "-O", "skipChangeCommits=true", "-O", "maxFilesPerTrigger=1"]),
     "ignore-changes": ("changes", ["-O", "startingVersion=1", "-O", "ignoreChanges=true", "-O", "maxFilesPerTrigger=2"]),
@@ -56,7 +56,7 @@ class Case:
     def make_sources(self, n_commits):
         statements = ["CREATE TABLE changes (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES (delta.enableChangeDataFeed = true)",
                       "CREATE TABLE rows (id INT, p INT) TBLPROPERTIES (delta.enableRowTracking = true)",
-                      "CREATE TABLE appends (id INT, p INT) PARTITIONED BY (p)"]
+                      "CREATE TABLE appends (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES (delta.enableChangeDataFeed = true)"]
         for i in range(1, n_commits + 1):
             statements.append(f"INSERT INTO appends VALUES ({i}, {i % 3})")
             for table in ("changes", "rows"):
