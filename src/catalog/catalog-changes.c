@@ -224,3 +224,11 @@ catalog_changes_read (CatalogSession *session, const RelationTableRequest *reque
   }
   return changes == NULL || check_changes (feed, error);
 }
+
+gboolean
+catalog_changes_check (CatalogSession *session, const RelationTableRequest *request, GError **error)
+{
+  FeedRequest feed;
+
+  return catalog_changes_read (session, request, &feed, error);
+}

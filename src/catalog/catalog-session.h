@@ -119,6 +119,9 @@ DeltaSnapshot *catalog_travel_snapshot (CatalogSession *session, CatalogReferenc
 /* Whether a batch read of a table asks for its changes: CHANGES FROM, or the option readChangeFeed. Such a request is answered by
  * the resolver of a session alone. Errors: DELTA_ILLEGAL_OPTION. */
 gboolean catalog_asks_for_changes (const RelationTableRequest *request, gboolean *asks, GError **error);
+/* Whether bounds and options of such a request are right in themselves, whatever the table. Errors: INVALID_OPTION, DELTA_VERSION_INVALID,
+ * DELTA_TIMESTAMP_INVALID, DELTA_MULTIPLE_CDC_BOUNDARY. */
+gboolean catalog_changes_check (CatalogSession *session, const RelationTableRequest *request, GError **error);
 
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */

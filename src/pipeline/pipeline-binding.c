@@ -163,7 +163,8 @@ answer_changes (PlaceResolver *resolver, const RelationTableRequest *request, Pi
 
   add_input (binding, dataset->label, dataset, NULL);
   if (binding->options.schemas != NULL)
-    return answer_by_schema (resolver, dataset, FALSE, TRUE, answer, error);
+    return catalog_changes_check (binding->options.catalog, request, error) &&
+           answer_by_schema (resolver, dataset, FALSE, TRUE, answer, error);
   asked.parts = parts;
   asked.n_parts = 2;
   return catalog->klass->find_table (catalog, &asked, answer, error);

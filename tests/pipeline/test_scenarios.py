@@ -181,8 +181,9 @@ class Graph(unittest.TestCase):
         }
         batch = {
             "SELECT a FROM raw WITH (wibble = 1)": "INVALID_OPTION",
-            "SELECT a FROM raw WITH (readChangeFeed = true, startingVersion = 0)": "INVALID_OPTION",
-            "SELECT a FROM raw WITH (versionAsOf = 'x')": "INVALID_OPTION",
+            "SELECT a FROM raw WITH (readChangeFeed = true, startingVersion = 'x')": "DELTA_VERSION_INVALID",
+            "SELECT a FROM raw WITH (readChangeFeed = true, startingVersion = 0, wibble = 1)": "INVALID_OPTION",
+            "SELECT a FROM raw WITH (versionAsOf = 'x')": "DELTA_VERSION_INVALID",
         }
         all_cases = [(f"CREATE STREAMING TABLE t AS {q};", c) for q, c in cases.items()]
         all_cases += [(f"CREATE MATERIALIZED VIEW t AS {q};", c) for q, c in batch.items()]
