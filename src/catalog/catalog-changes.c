@@ -206,7 +206,7 @@ catalog_changes_read (CatalogSession *session, const RelationTableRequest *reque
 {
   const RelationChanges *changes = request->changes;
 
-  *feed = (FeedRequest){ .splits_updates = changes != NULL };
+  *feed = (FeedRequest){ .now_us = request->now_us, .splits_updates = changes != NULL };
   if (request->version >= 0 || request->timestamp_us != RELATION_NO_TIME)
     return base_error_set (error, SLUICE_ERROR_DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS,
                            "a change feed has no time travel: it has a start and an end");

@@ -259,7 +259,7 @@ bind_changes (CatalogSession *session, const RelationTableFunctionRequest *reque
 {
   const char *function = is_path ? "table_changes_by_path" : "table_changes";
   const RelationArgument *first = request->arguments;
-  FeedRequest feed = { 0 };
+  FeedRequest feed = { .now_us = request->now_us };
   g_autoptr (DeltaTable) table = NULL;
   g_autoptr (FeedRange) range = NULL;
   g_autofree char *name = NULL;

@@ -539,6 +539,7 @@ bind_resolver_function (RelationBinder *binder, const SqlRelation *relation, Rel
   RelationTableFunctionRequest request = { .parts = parts,
                                            .n_parts = call->name.n,
                                            .arguments = arguments,
+                                           .now_us = binder->context->now_us,
                                            .streaming = relation->streaming,
                                            .file = sql_position_file (&sql->position),
                                            .line = sql->position.line,

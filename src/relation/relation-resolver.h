@@ -54,6 +54,7 @@ typedef struct {
   guint n_parts;
   const RelationArgument *arguments;
   guint n_arguments;
+  gint64 now_us;      /* the clock of the binding; 0 = none */
   gboolean streaming; /* STREAM f(…) */
   const char *file;
   guint line;

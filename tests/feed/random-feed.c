@@ -137,12 +137,32 @@ append_update (Program *program, GString *sql)
   append_condition (program, sql);
 }
 
+/* Source rows have keys of their own, else a MERGE may be ambiguous. */
+static void
+append_merge (Program *program, GString *sql)
+{
+  gint32 first = pick (program, N_MAX_IDS), n = 1 + pick (program, 4);
+
+  g_string_append (sql, "MERGE INTO %s t USING (SELECT * FROM VALUES ");
+  for (gint32 i = 0; i < n; i++)
+    g_string_append_printf (sql, "%s(%d, '%c', %d)", i > 0 ? ", " : "", first + i, 'a' + pick (program, 4),
+                            pick (program, 3));
+  g_string_append (sql, " AS s(id, name, p)) s ON t.id = s.id");
+  if (pick (program, 2) == 0)
+    g_string_append_printf (sql, " WHEN MATCHED AND s.name = '%c' THEN DELETE", 'a' + pick (program, 4));
+  if (pick (program, 3) > 0)
+    g_string_append (sql, " WHEN MATCHED THEN UPDATE SET *");
+  if (pick (program, 4) == 0)
+    g_string_append_printf (sql, " WHEN NOT MATCHED BY SOURCE AND t.p = %d THEN DELETE", pick (program, 3));
+  g_string_append (sql, " WHEN NOT MATCHED THEN INSERT *");
+}
+
 /* The next statement with `%s` for the table. Returns: (transfer full). */
 static char *
 statement (Program *program, gboolean *is_restore)
 {
   GString *sql = g_string_new (NULL);
-  gint32 kind = pick (program, 20);
+  gint32 kind = pick (program, 25);
 
   *is_restore = FALSE;
   if (program->latest == 0 || kind < 6) {
@@ -156,10 +176,18 @@ statement (Program *program, gboolean *is_restore)
   } else if (kind < 16) {
     g_string_append (sql, "INSERT OVERWRITE %s VALUES ");
     append_rows (program, sql);
-  } else if (kind < 18) {
+  } else if (kind < 17) {
     g_string_append (sql, "OPTIMIZE %s");
+  } else if (kind < 18) {
+    g_string_append (sql, "REORG TABLE %s APPLY (PURGE)");
   } else if (kind < 19 && pick (program, 3) == 0) {
     g_string_append (sql, "TRUNCATE TABLE %s");
+  } else if (kind < 23) {
+    append_merge (program, sql);
+  } else if (kind < 24) {
+    gint32 p = pick (program, 3);
+    g_string_append_printf (sql, "INSERT INTO %%s REPLACE WHERE p = %d VALUES (%d, 'r', %d)", p,
+                            pick (program, N_MAX_IDS), p);
   } else {
     g_string_append_printf (sql, "RESTORE TABLE %%s TO VERSION AS OF %d", pick (program, (gint32) program->latest));
     *is_restore = TRUE;
