@@ -62,11 +62,10 @@ typedef struct {
 static gboolean
 corrupt (GError **error, const char *what)
 {
-  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT,
-                  "The stored progress of the flow does not fit its target: %s", what);
-  base_error_set_hint (
-      error, "the storage was restored from a backup, or another copy of the pipeline ran; a full refresh of the "
-             "target starts the flow anew");
+  base_error_set (error, SLUICE_ERROR_FLOW_CHECKPOINT_CORRUPT, "The stored progress does not fit its target: %s", what);
+  base_error_set_hint (error,
+                       "the storage was restored from a backup, or another copy ran; a flow starts anew by a full "
+                       "refresh of its target, a stream of its own with a new checkpoint and startingVersion");
   return FALSE;
 }
 
