@@ -119,14 +119,20 @@ same_partitioning (DeltaMetadata *a, DeltaMetadata *b)
   return g_strv_equal (delta_metadata_partition_columns (a), delta_metadata_partition_columns (b));
 }
 
-/* A column of a mapped table was renamed or dropped, or mapping was taken off. */
+/* A column of a mapped table was renamed or dropped, or mapping was taken off, or a type was widened: what a stream that tracks schemas
+ * can follow. */
 static gboolean
-mapping_changed (DeltaMetadata *old, DeltaMetadata *new)
+needs_tracking (const StreamDelta *stream, DeltaMetadata *old, DeltaMetadata *new)
 {
+  DeltaProtocol *protocol = delta_snapshot_protocol (stream->snapshot);
+  gboolean widens =
+      delta_protocol_has (protocol, "typeWidening") || delta_protocol_has (protocol, "typeWidening-preview");
   g_auto (SchemaChanges) changes;
   gboolean is_mapped = delta_metadata_mapping (new) != DELTA_MAPPING_NONE;
 
   schema_changes_find (old, new, &changes);
+  if (widens && changes.texts[CHANGE_TYPE]->len > 0)
+    return TRUE;
   if (!is_mapped)
     return delta_metadata_mapping (old) != DELTA_MAPPING_NONE;
   return changes.texts[CHANGE_RENAME]->len > 0 || changes.texts[CHANGE_DROP]->len > 0 || !same_partitioning (old, new);
@@ -177,7 +183,7 @@ stream_delta_check_metadata (const StreamDelta *stream, DeltaMetadata *metadata,
                     stream->base.leaf->name, version, delta_metadata_id (metadata), delta_metadata_id (read));
     return FALSE;
   }
-  if (mapping_changed (is_older ? metadata : read, is_older ? read : metadata))
+  if (needs_tracking (stream, is_older ? metadata : read, is_older ? read : metadata))
     return incompatible (stream, SLUICE_ERROR_DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, metadata,
                          version, error);
   if (feed_schema_fits (metadata, read))

@@ -462,6 +462,22 @@ class Schemas(unittest.TestCase):
                 last = json.loads(entries[3].read_text().split("\n", 1)[1])
                 self.assertEqual((last["deltaCommitVersion"], last["previousMetadataSeqNum"]), (6, 1))
 
+    def test_widened_types_are_followed_by_a_stream_that_tracks_schemas(self):
+        for feed in ([], ["--changes"]):
+            with Warehouse() as w:
+                w.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES (delta.enableTypeWidening = true, delta.enableChangeDataFeed = true); INSERT INTO t VALUES (1, 1)")
+                track = option("schemaTrackingLocation=_schemas")
+                w.stream("t", "plain", *feed, checkpoint="p")
+                w.stream("t", "sink", *feed, *track)
+                w.sql("INSERT INTO t VALUES (2, 2); ALTER TABLE t ALTER COLUMN v TYPE BIGINT; INSERT INTO t VALUES (3, 3000000000)")
+                w.refused("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG", "t", "plain", *feed, checkpoint="p")
+                w.refused("DELTA_STREAMING_METADATA_EVOLUTION", "t", "sink", *feed, *track)
+                text = w.refused("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION", "t", "sink", *feed, *track)
+                self.assertIn("TYPE WIDENING", text)
+                w.sql("ALTER TABLE sink SET TBLPROPERTIES (delta.enableTypeWidening = true); ALTER TABLE sink ALTER COLUMN v TYPE BIGINT")
+                self.assertEqual(w.stream("t", "sink", *feed, *track, *option("allowSourceColumnTypeChange=always")), [1])
+                self.assertEqual(w.rows_of(columns="id, v"), [(1, 1), (2, 2), (3, 3000000000)])
+
     def test_places_of_the_log_of_schemas(self):
         with Warehouse() as w:
             self.mapped(w)
