@@ -374,6 +374,60 @@ class Options(unittest.TestCase):
             self.assertEqual(w.rows_of(columns="id, more"), [(1, None), (2, None), (3, None), (4, "m")])
 
 
+class Examples(unittest.TestCase):
+    """cdf.md §15, 25–31, by recorded changes and by row ids."""
+
+    MODES = {"legacy": "delta.enableChangeDataFeed = true", "automatic": "delta.enableRowTracking = true"}
+    FEED = "id, name, _change_type, _commit_version"
+
+    def each(self):
+        for mode, properties in self.MODES.items():
+            with self.subTest(mode), Warehouse() as w:
+                w.sql(f"CREATE TABLE t (id INT, name STRING) TBLPROPERTIES ({properties}); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+                yield w
+
+    def test_25_snapshot_then_changes(self):
+        for w in self.each():
+            w.sql("UPDATE t SET name = 'B' WHERE id = 2; DELETE FROM t WHERE id = 1")
+            w.stream("t", "sink", "--changes")
+            self.assertEqual(w.rows_of(columns=self.FEED), [(2, "B", "insert", 3), (3, "c", "insert", 3)])
+            w.sql("DELETE FROM t WHERE id = 3")
+            self.assertEqual(w.stream("t", "sink", "--changes"), [1])
+            self.assertIn((3, "c", "delete", 4), w.rows_of(columns=self.FEED))
+
+    def test_26_latest_and_a_version(self):
+        for w in self.each():
+            w.stream("t", "sink", "--changes", *option("startingVersion=latest"))
+            w.sql("INSERT INTO t VALUES (4, 'd')")
+            self.assertEqual(w.stream("t", "sink", "--changes", *option("startingVersion=latest")), [1])
+            w.sql("UPDATE t SET name = 'D' WHERE id = 4")
+            self.assertEqual(w.stream("t", "two", "--changes", *option("startingVersion=3"), checkpoint="two"), [2])
+            self.assertEqual(w.rows_of("two", self.FEED), [(4, "D", "update_postimage", 3), (4, "d", "update_preimage", 3)])
+
+    def test_27_a_commit_is_never_cut(self):
+        for properties in self.MODES.values():
+            with Warehouse() as w:
+                w.sql(f"CREATE TABLE t (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ({properties}); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+                self.assertEqual(w.stream("t", "sink", "--changes", *option("maxFilesPerTrigger=1")), [1, 1, 1])
+                w.sql("INSERT INTO t VALUES (4, 1), (5, 2), (6, 3), (7, 4), (8, 5); INSERT INTO t VALUES (9, 1), (10, 2); UPDATE t SET id = -id WHERE id < 4")
+                self.assertEqual(w.stream("t", "sink", "--changes", *option("maxFilesPerTrigger=1")), [5, 2, 6])
+
+    def test_29_files_that_vacuum_removed(self):
+        for w in self.each():
+            w.sql("UPDATE t SET name = 'B' WHERE id = 2; SET spark.databricks.delta.retentionDurationCheck.enabled = false; "
+                  "OPTIMIZE t; VACUUM t RETAIN 0 HOURS")
+            text = w.refused("DELTA_CHANGE_DATA_FILE_NOT_FOUND", "t", "sink", "--changes", *option("startingVersion=2"))
+            self.assertIn("version 2", text)
+            self.assertEqual(sum(w.stream("t", "all", "--changes", checkpoint="all")), 3)
+
+    def test_31_plain_stream_over_an_update(self):
+        for w in self.each():
+            w.stream("t", "sink")
+            w.sql("UPDATE t SET name = 'B' WHERE id = 2; INSERT INTO t VALUES (4, 'd')")
+            w.refused("DELTA_SOURCE_TABLE_IGNORE_CHANGES", "t", "sink")
+            self.assertEqual(w.stream("t", "sink", *option("skipChangeCommits=true")), [1])
+
+
 class Schemas(unittest.TestCase):
     """cdf.md §10.12. The commits are those of ALTER TABLE on a mapped table, written by hand."""
 

@@ -194,6 +194,27 @@ test_batches_repeat (void)
   json_decref (second);
 }
 
+/* Example 28: what is committed while a run is under way waits for the next one. */
+static void
+test_end_is_fixed (void)
+{
+  const char *const options[] = { "maxFilesPerTrigger", "1", "startingVersion", "2", NULL };
+  g_autoptr (LogFixture) fixture = table_of_three ();
+  StreamSource *source = open_stream (fixture, options);
+  g_autoptr (GError) error = NULL;
+  json_t *last = NULL;
+
+  expect_batch (fixture, source, &last, "i:2@2");
+  commit_inserts (fixture, 4, 1);
+  expect_batch (fixture, source, &last, "i:3@3");
+  expect_batch (fixture, source, &last, NULL);
+  /* A source that is kept for another run looks again. */
+  g_assert_true (source->klass->begin (source, NULL, last, &error));
+  expect_batch (fixture, source, &last, "i:4@4");
+  stream_source_free (source);
+  json_decref (last);
+}
+
 static void
 test_starts (void)
 {
@@ -394,6 +415,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/stream/feed/snapshot-then-changes", test_snapshot_then_changes);
   g_test_add_func ("/stream/feed/batches-repeat", test_batches_repeat);
+  g_test_add_func ("/stream/feed/end-is-fixed", test_end_is_fixed);
   g_test_add_func ("/stream/feed/starts", test_starts);
   g_test_add_func ("/stream/feed/limits", test_limits);
   g_test_add_func ("/stream/feed/excluded-files", test_excluded_files);
