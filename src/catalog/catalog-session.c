@@ -521,14 +521,14 @@ answer_changes (CatalogResolver *resolver, CatalogReference *reference, const Re
     base_error_add_param (error, "tableName", reference->name);
     return FALSE;
   }
-  if (reference->kind == CATALOG_REFERENCE_PATH) {
-    name = g_strdup_printf ("delta.`%s`", reference->location);
-    answer->qualifier = qualifier_new ("delta", request->parts[1], NULL);
-  } else {
-    name = g_strdup_printf ("%s.%s", reference->schema, reference->name);
-    answer->qualifier = qualifier_new (CATALOG_NAME, reference->schema, reference->name);
-  }
-  return catalog_changes_bind (resolver->session, reference, request, name, answer, error);
+  name = reference->kind == CATALOG_REFERENCE_PATH ? g_strdup_printf ("delta.`%s`", reference->location)
+                                                   : g_strdup_printf ("%s.%s", reference->schema, reference->name);
+  if (!catalog_changes_bind (resolver->session, reference, request, name, answer, error))
+    return FALSE;
+  answer->qualifier = reference->kind == CATALOG_REFERENCE_PATH
+                          ? qualifier_new ("delta", request->parts[1], NULL)
+                          : qualifier_new (CATALOG_NAME, reference->schema, reference->name);
+  return TRUE;
 }
 
 static gboolean
