@@ -7,29 +7,13 @@
 #include "autocdc-state-private.h"
 #include "base-error.h"
 #include "base-text.h"
+#include "duck-path.h"
 #include "duck-type.h"
 #include "store.h"
-
-#include <string.h>
 
 #define FAN_OUT   8
 #define TIER_ROWS 1000
 #define MAX_FILES 24
-
-/* Every path is a glob to DuckDB. */
-static void
-append_path (GString *out, const char *path)
-{
-  g_autoptr (GString) escaped = g_string_new (NULL);
-
-  for (const char *c = path; *c; c++) {
-    if (strchr ("*?[", *c))
-      g_string_append_printf (escaped, "[%c]", *c);
-    else
-      g_string_append_c (escaped, *c);
-  }
-  base_text_append_sql_literal (out, escaped->str);
-}
 
 static void
 append_schema_entry (GString *out, const char *name, const char *type)
@@ -84,7 +68,7 @@ autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *file
     if (!path)
       return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "AUTO CDC keeps its memory on local disks only");
     g_string_append (out, i ? ", " : "");
-    append_path (out, path);
+    duck_path_append (out, path);
     n_rows += file->n_rows;
   }
   g_string_append_printf (out, "], hive_partitioning = false, explicit_cardinality = %" G_GINT64_FORMAT ", ", n_rows);

@@ -9,11 +9,10 @@
  */
 #include "base-error.h"
 #include "base-json.h"
-#include "base-text.h"
 #include "delta-file-private.h"
-#include "delta-scan-private.h"
 #include "delta-snapshot-private.h"
 #include "delta-table-private.h"
+#include "duck-path.h"
 
 #include <string.h>
 
@@ -141,7 +140,7 @@ append_source (GString *sql, const char *const *paths, guint n_paths)
   for (guint i = 0; i < n_paths; i++) {
     if (i > 0)
       g_string_append (sql, ", ");
-    base_text_append_sql_literal (sql, paths[i]);
+    duck_path_append (sql, paths[i]);
   }
   g_string_append (sql, "], hive_partitioning = false)");
 }
@@ -153,13 +152,12 @@ local_paths (DeltaTable *table, const char *const *keys, GError **error)
   g_auto (GStrv) paths = g_new0 (char *, g_strv_length ((char **) keys) + 1);
 
   for (guint i = 0; keys[i] != NULL; i++) {
-    g_autofree char *path = store_local_path (delta_table_store (table), keys[i]);
-    if (path == NULL) {
+    paths[i] = store_local_path (delta_table_store (table), keys[i]);
+    if (paths[i] == NULL) {
       base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "the table %s is not on this machine",
                       delta_table_location (table));
       return NULL;
     }
-    paths[i] = delta_scan_escape_glob (path);
   }
   return g_steal_pointer (&paths);
 }

@@ -2,10 +2,9 @@
  * timestamps, which some writers store without a zone (INT96): DuckDB would shift those by the session's time zone.
  */
 #include "base-error.h"
-#include "base-text.h"
 #include "delta-footer-private.h"
-#include "delta-scan-private.h"
 #include "delta-table-private.h"
+#include "duck-path.h"
 
 #include <string.h>
 
@@ -129,9 +128,8 @@ read_batch (DeltaTable *table, DuckSession *session, GPtrArray *paths, BaseCance
 
   g_array_set_clear_func (rows, row_clear);
   for (guint i = 0; i < paths->len; i++) {
-    g_autofree char *escaped = delta_scan_escape_glob (paths->pdata[i]);
     g_string_append (sql, i > 0 ? ", " : "");
-    base_text_append_sql_literal (sql, escaped);
+    duck_path_append (sql, paths->pdata[i]);
   }
   g_string_append (sql, "]) ORDER BY file_name, column_id");
   result = duck_session_query (session, sql->str, cancel, error);

@@ -12,18 +12,20 @@
  *   2. `files` is in the order of file_index over all branches.
  *   3. Lent objects live as long as the DeltaScan.
  */
+#include "delta-scan.h"
+
 #include "base-error.h"
 #include "base-text.h"
 #include "delta-file-private.h"
 #include "delta-footer-private.h"
 #include "delta-reading-private.h"
-#include "delta-scan-private.h"
 #include "delta-table-private.h"
 #include "delta-value-private.h"
 #include "delta-vector-private.h"
 #include "delta-widening.h"
 #include "duck-engine.h"
 #include "duck-lend.h"
+#include "duck-path.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,19 +93,6 @@ DeltaFile *
 delta_scan_file (DeltaScan *scan, gint64 file_index)
 {
   return file_index >= 0 && file_index < scan->files->len ? scan->files->pdata[file_index] : NULL;
-}
-
-char *
-delta_scan_escape_glob (const char *path)
-{
-  GString *out = g_string_sized_new (strlen (path) + 8);
-
-  for (const char *at = path; *at != '\0'; at++)
-    if (strchr ("*?[", *at) != NULL)
-      g_string_append_printf (out, "[%c]", *at);
-    else
-      g_string_append_c (out, *at);
-  return g_string_free (out, FALSE);
 }
 
 /* The filter ---------------------------------------------------------------------------------------------------------- */
@@ -998,12 +987,11 @@ append_files (Branch *branch, GString *sql)
   g_string_append (sql, " FROM read_parquet([");
   for (guint i = 0; i < branch->n_items; i++) {
     DeltaFile *file = branch->items[i]->file;
-    g_autofree char *escaped = delta_scan_escape_glob (branch->items[i]->path);
     gint64 n_records = delta_file_n_records (file);
 
     n_rows += n_records >= 0 ? n_records : delta_file_size_bytes (file) / GUESSED_ROW_BYTES + 1;
     g_string_append (sql, i > 0 ? ", " : "");
-    base_text_append_sql_literal (sql, escaped);
+    duck_path_append (sql, branch->items[i]->path);
     g_ptr_array_add (branch->builder->scan->files, delta_file_ref (file));
   }
   if (branch->n_items == 1 && n_rows > ROW_GROUP_ROWS) {

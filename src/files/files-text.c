@@ -1,8 +1,7 @@
 /* DuckDB text over raw files: see files-text-private.h. */
 #include "base-text.h"
+#include "duck-path.h"
 #include "files-text-private.h"
-
-#include <string.h>
 
 /* A record may be this long in the plain way of reading; longer ones are read with their whole file in memory. */
 #define MAX_RECORD_BYTES "33554432"
@@ -13,16 +12,9 @@ files_text_append_list (GString *sql, GPtrArray *entries)
   g_string_append_c (sql, '[');
   for (guint i = 0; i < entries->len; i++) {
     const FilesEntry *entry = g_ptr_array_index (entries, i);
-    g_autoptr (GString) path = g_string_new (NULL);
-    for (const char *p = entry->path; *p != '\0'; p++) {
-      if (strchr ("*?[", *p) != NULL)
-        g_string_append_printf (path, "[%c]", *p);
-      else
-        g_string_append_c (path, *p);
-    }
     if (i > 0)
       g_string_append (sql, ", ");
-    base_text_append_sql_literal (sql, path->str);
+    duck_path_append (sql, entry->path);
   }
   g_string_append_c (sql, ']');
 }

@@ -8,8 +8,8 @@
  * 3. Small vectors stand in the log itself, the others share one file.
  */
 #include "base-error.h"
-#include "base-text.h"
 #include "delta-vector.h"
+#include "duck-path.h"
 #include "duck-result.h"
 #include "write-compact.h"
 #include "write-private.h"
@@ -304,20 +304,6 @@ apply_vectors (WriteBatch *batch, GPtrArray *deletions, GError **error)
   return TRUE;
 }
 
-/* A path as a glob that means only itself. */
-static char *
-glob_of (const char *path)
-{
-  g_autoptr (GString) glob = g_string_new (NULL);
-  for (const char *at = path; *at != '\0'; at++) {
-    if (*at == '*' || *at == '?' || *at == '[')
-      g_string_append_printf (glob, "[%c]", *at);
-    else
-      g_string_append_c (glob, *at);
-  }
-  return g_string_free (g_steal_pointer (&glob), FALSE);
-}
-
 GPtrArray *
 write_file_columns (DeltaTable *table, DeltaFile *file, DuckSession *session, GError **error)
 {
@@ -325,8 +311,7 @@ write_file_columns (DeltaTable *table, DeltaFile *file, DuckSession *session, GE
   if (path == NULL)
     return NULL;
   g_autoptr (GString) sql = g_string_new ("SELECT * FROM read_parquet(");
-  g_autofree char *glob = glob_of (path);
-  base_text_append_sql_literal (sql, glob);
+  duck_path_append (sql, path);
   g_string_append (sql, ", hive_partitioning=false)");
   return duck_session_describe (session, sql->str, error);
 }
