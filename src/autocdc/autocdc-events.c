@@ -117,27 +117,12 @@ set_event_values (AutoCdcWork *work)
   autocdc_work_take (work, "event values", g_steal_pointer (&values));
 }
 
-/* Every event is a fact of its own: no copy is made. */
-static void
-take_all_events (AutoCdcWork *work)
-{
-  autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e");
-}
-
-/* SCD 1: a key's newest delete, and its newest upsert unless the delete is above it; keys, sequences and positions first. */
+/* SCD 1: of a key with several events its newest delete, and its newest upsert unless the delete is above it. */
 static gboolean
 reduce_to_newest (AutoCdcWork *work, GError **error)
 {
   gint64 n_winners, n_newest;
 
-  if (!autocdc_work_make (work, "best",
-                          "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events} GROUP BY {K}",
-                          &work->n_keys, error))
-    return FALSE;
-  if (work->n_keys == work->n_events) {
-    take_all_events (work);
-    return TRUE;
-  }
   if (!autocdc_work_make (work, "reduced",
                           "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
                           " AND CASE WHEN e.d THEN e.o = g.dm"
@@ -158,13 +143,6 @@ reduce_to_sequences (AutoCdcWork *work, GError **error)
 {
   gint64 n_facts;
 
-  if (!autocdc_work_make (work, "best", "SELECT {K}, o, bool_or(d) AS d FROM {events} GROUP BY {K}, o", &work->n_keys,
-                          error))
-    return FALSE;
-  if (work->n_keys == work->n_events) {
-    take_all_events (work);
-    return TRUE;
-  }
   if (!autocdc_work_make (work, "reduced",
                           "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
                           " AND e.o = g.o AND e.d = g.d",
@@ -174,11 +152,22 @@ reduce_to_sequences (AutoCdcWork *work, GError **error)
          autocdc_keep_greatest (work, "reduced", (const char *const[]){ "o", NULL }, "", error);
 }
 
+/* Keys, sequences and positions first; values are copied only where a key (or its sequence) has several events. */
 gboolean
 autocdc_reduce_events (AutoCdcWork *work, GError **error)
 {
+  gboolean newest = work->plan->type == AUTOCDC_SCD1;
+
   set_event_values (work);
-  if (!(work->plan->type == AUTOCDC_SCD1 ? reduce_to_newest (work, error) : reduce_to_sequences (work, error)))
+  if (!autocdc_work_make (work, "best",
+                          newest ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"
+                                   " GROUP BY {K}"
+                                 : "SELECT {K}, o, bool_or(d) AS d FROM {events} GROUP BY {K}, o",
+                          &work->n_keys, error))
+    return FALSE;
+  if (work->n_keys == work->n_events)
+    autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e");
+  else if (!(newest ? reduce_to_newest (work, error) : reduce_to_sequences (work, error)))
     return FALSE;
   autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
   autocdc_work_set (work, "keys", g_hash_table_lookup (work->pieces, "best"));
