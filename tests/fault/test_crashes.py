@@ -6,16 +6,13 @@ are in. The tables must be as listed: no row twice, none lost, and every version
 
 usage: test_crashes.py [--step K] [--offset N] [--modes kill,fail,torn,lost] [--jobs J]
 """
-import argparse
-import concurrent.futures
-import os
 import pathlib
 import re
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pipeline"))
 import project  # noqa: E402
+from cases import options, run  # noqa: E402
 from project import Project  # noqa: E402
 
 
@@ -53,35 +50,12 @@ def run_case(update, n, mode):
         check(p)
 
 
-def attempt(case):
-    try:
-        run_case(*case)
-        return None
-    except Exception as error:  # every kind of failure is a finding
-        return f"update {case[0] + 1}, operation {case[1]}, mode {case[2]}: {error}"
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--step", type=int, default=1)
-    parser.add_argument("--offset", type=int, default=-1)
-    parser.add_argument("--modes", default="kill,fail,torn,lost")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
-    options = parser.parse_args()
-    offset = options.offset if options.offset >= 0 else int(time.time()) % options.step
+    given = options()
     counts = count_operations()
-    cases = [(u, n, m) for u in (0, 1) for n in range(1 + offset, counts[u] + 1, options.step) for m in options.modes.split(",")]
-    print(f"storage operations: {counts}; every {options.step}th from offset {offset}: {len(cases)} cases", flush=True)
-    findings = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for done, finding in enumerate(pool.map(attempt, cases), 1):
-            if finding:
-                findings.append(finding)
-                print("FAIL", finding, flush=True)
-            if done % 50 == 0:
-                print(f"{done} of {len(cases)} done", flush=True)
-    print(f"{len(cases) - len(findings)} passed, {len(findings)} failed")
-    return 1 if findings else 0
+    cases = [(u, n, m) for u in (0, 1) for n in range(1 + given.offset, counts[u] + 1, given.step) for m in given.modes]
+    print(f"storage operations: {counts}; every {given.step}th from offset {given.offset}: {len(cases)} cases", flush=True)
+    return 1 if run(run_case, lambda update, n, mode: f"update {update + 1}, operation {n}, mode {mode}", cases, given.jobs) else 0
 
 
 if __name__ == "__main__":

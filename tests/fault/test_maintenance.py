@@ -6,8 +6,6 @@ again without a fault, and looks once more. Every version that can be named befo
 
 usage: test_maintenance.py [--step K] [--offset N] [--modes kill,fail,torn,lost] [--jobs J]
 """
-import argparse
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -16,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+
+from cases import options, run
 
 SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
 NO_CHECK = "SET spark.databricks.delta.retentionDurationCheck.enabled = false; "
@@ -96,39 +95,18 @@ def count(template, name):
         return int(re.search(r"storage operations: (\d+)", result.stderr)[1])
 
 
-def attempt(case):
-    try:
-        run_case(*case)
-        return None
-    except Exception as error:  # every kind of failure is a finding
-        return f"{case[1]}, operation {case[2]}, mode {case[3]}: {error}"
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--step", type=int, default=1)
-    parser.add_argument("--offset", type=int, default=-1)
-    parser.add_argument("--modes", default="kill,fail,torn,lost")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
-    options = parser.parse_args()
-    offset = options.offset if options.offset >= 0 else int(time.time()) % options.step
-    findings = []
+    given = options()
     with tempfile.TemporaryDirectory(prefix="sluice-statement-") as directory:
         template = pathlib.Path(directory) / "w"
         result = sluice(template, SETUP)
         assert result.returncode == 0, result.stderr
         counts = {name: count(template, name) for name in STATEMENTS}
-        cases = [(template, name, n, mode) for name in STATEMENTS for n in range(1 + offset, counts[name] + 1, options.step)
-                 for mode in options.modes.split(",")]
-        print(f"storage operations: {counts}; every {options.step}th from offset {offset}: {len(cases)} cases", flush=True)
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for finding in pool.map(attempt, cases):
-                if finding:
-                    findings.append(finding)
-                    print("FAIL", finding, flush=True)
-    print(f"{len(findings)} of {len(cases)} cases failed")
-    sys.exit(1 if findings else 0)
+        cases = [(template, name, n, mode) for name in STATEMENTS for n in range(1 + given.offset, counts[name] + 1, given.step) for mode in given.modes]
+        print(f"storage operations: {counts}; every {given.step}th from offset {given.offset}: {len(cases)} cases", flush=True)
+        n_failed = run(run_case, lambda _, name, n, mode: f"{name}, operation {n}, mode {mode}", cases, given.jobs)
+    return 1 if n_failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

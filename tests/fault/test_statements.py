@@ -4,8 +4,6 @@ between, and the statement can be run again.
 
 usage: test_statements.py [--step K] [--offset N] [--modes kill,fail] [--only WORD] [--jobs J]
 """
-import argparse
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -14,7 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+
+from cases import options, run
 
 SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
 
@@ -107,34 +106,15 @@ def run_case(prepared, n, mode):
             assert state(warehouse) == prepared.new, f"the second run gives:\n{state(warehouse)}\n{prepared.new}"
 
 
-def attempt(case):
-    prepared, n, mode = case
-    try:
-        run_case(prepared, n, mode)
-        return None
-    except Exception as error:  # every kind of failure is a finding
-        return f"{prepared.statement}, operation {n}, mode {mode}: {error}"
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--step", type=int, default=1)
-    parser.add_argument("--offset", type=int, default=-1)
-    parser.add_argument("--modes", default="kill,fail")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
-    options = parser.parse_args()
-    offset = options.offset if options.offset >= 0 else int(time.time()) % options.step
+    given = options(modes="kill,fail", only="")
     with tempfile.TemporaryDirectory(prefix="sluice-statements-") as root:
-        prepared = [Prepared(pathlib.Path(root) / str(i), setup, statement) for i, (setup, statement) in enumerate(CASES) if options.only in statement]
-        cases = [(one, n, mode) for one in prepared for mode in options.modes.split(",") for n in range(1, one.n_operations + 1)]
-        cases = cases[offset :: options.step]
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            failures = [failure for failure in pool.map(attempt, cases) if failure]
-    for failure in failures[:20]:
-        print(failure)
-    print(f"{len(cases)} cases of {len(prepared)} statements (step {options.step}, offset {offset}), {len(failures)} failures")
-    return 1 if failures else 0
+        prepared = [Prepared(pathlib.Path(root) / str(i), setup, statement) for i, (setup, statement) in enumerate(CASES) if given.only in statement]
+        cases = [(one, n, mode) for one in prepared for mode in given.modes for n in range(1, one.n_operations + 1)]
+        cases = cases[given.offset :: given.step]
+        print(f"{len(cases)} cases of {len(prepared)} statements (step {given.step}, offset {given.offset})", flush=True)
+        n_failed = run(run_case, lambda one, n, mode: f"{one.statement}, operation {n}, mode {mode}", cases, given.jobs)
+    return 1 if n_failed else 0
 
 
 if __name__ == "__main__":

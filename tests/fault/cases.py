@@ -1,0 +1,42 @@
+"""What the scripts of faults at storage operations share: their options, which operations they try, and running the cases side by side."""
+import argparse
+import concurrent.futures
+import os
+import time
+
+
+def options(**more):
+    """--step N --offset N (drawn from the clock when it is not given) --modes M,M --jobs N; @more: further options and their defaults."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--offset", type=int, default=-1)
+    parser.add_argument("--modes", default=more.pop("modes", "kill,fail,torn,lost"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    for name, default in more.items():
+        parser.add_argument(f"--{name}", default=default)
+    given = parser.parse_args()
+    given.modes = given.modes.split(",")
+    if given.offset < 0:
+        given.offset = int(time.time()) % given.step
+    return given
+
+
+def run(attempt, name, cases, jobs):
+    """Runs attempt(*case) for every case; any exception is a failure, printed behind name(*case). Returns how many failed."""
+    def one(case):
+        try:
+            attempt(*case)
+        except Exception as error:  # every kind of failure is a finding
+            return f"{name(*case)}: {error}"
+        return None
+
+    n_failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done, finding in enumerate(pool.map(one, cases), 1):
+            if finding:
+                n_failed += 1
+                print("FAIL", finding, flush=True)
+            if done % 50 == 0:
+                print(f"{done} of {len(cases)} done", flush=True)
+    print(f"{len(cases) - n_failed} passed, {n_failed} failed")
+    return n_failed
