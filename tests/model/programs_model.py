@@ -4,6 +4,15 @@ Every row has a `uid` that no other row ever has and that no statement changes, 
 an engine numbers them. Columns have ids that renaming keeps. A value is None, int, float, bool, str or a dict (struct).
 """
 import dataclasses
+import typing
+
+
+@dataclasses.dataclass(frozen=True)
+class Generation:
+    """GENERATED ALWAYS AS (@sql), which is @of the values of a row and reads the column with the id @reads."""
+    sql: str
+    of: typing.Callable
+    reads: object
 
 
 @dataclasses.dataclass(frozen=True)
@@ -11,6 +20,13 @@ class Column:
     id: object  # an int; "uid" of the column that holds it
     name: str
     type: str
+    not_null: bool = False
+    default: object = None  # a value; None: NULL, as without DEFAULT
+    generation: Generation | None = None
+
+    def is_read_as(self, reader):
+        """Whether rows of this column can be read as rows of @reader (cdf.md §6.3): it may be relaxed, not tightened."""
+        return (self.id, self.name, self.type) == (reader.id, reader.name, reader.type) and self.not_null >= reader.not_null
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +48,7 @@ class Properties:
     tracked: bool = False  # delta.enableRowTracking
     mapped: bool = False  # delta.columnMapping.mode is not none
     vectors: bool = False  # delta.enableDeletionVectors
+    features: frozenset = frozenset()  # table features that were asked for
     epoch: int = 0  # how often row tracking was switched on: ids of one epoch are not those of another
 
 
@@ -60,8 +77,15 @@ class Edit:
         self.swaps_files = False
         self.written = []  # the values of rows that constraints see
 
-    def insert(self, uid, values):
+    def generated(self, values, given):
+        """The values of generated columns that are not @given."""
+        return {column.id: column.generation.of(values) for column in self.columns if column.generation and column.id not in given}
+
+    def insert(self, uid, given):
+        """Columns that @given has no value for get theirs."""
         assert uid not in self.rows
+        values = {column.id: column.default for column in self.columns} | given
+        values |= self.generated(values, given)
         self.rows[uid] = Row(values, self.version)
         self.changes.append(Change("insert", uid, values))
         self.written.append(values)
@@ -69,8 +93,10 @@ class Edit:
     def delete(self, uid):
         self.changes.append(Change("delete", uid, self.rows.pop(uid).values))
 
-    def update(self, uid, values):
-        """A pair, also when nothing is different (cdf.md §5.3, 4)."""
+    def update(self, uid, given):
+        """A pair, also when nothing is different (cdf.md §5.3, 4). Generated columns that are not @given follow those that are."""
+        values = self.rows[uid].values | given
+        values |= self.generated(values, given)
         self.changes.append(Change("update_preimage", uid, self.rows[uid].values))
         self.changes.append(Change("update_postimage", uid, values))
         self.rows[uid] = Row(values, self.version)
@@ -87,7 +113,8 @@ class Edit:
             if now[uid].changed_at != then[uid].changed_at:
                 self.changes.append(Change("update_preimage", uid, now[uid].values))
                 self.changes.append(Change("update_postimage", uid, then[uid].values))
-        self.rows, self.columns, self.properties = dict(then), version.columns, version.properties
+        self.rows, self.columns = dict(then), version.columns
+        self.properties = dataclasses.replace(version.properties, features=self.properties.features | version.properties.features)
         self.constraints, self.partition, self.swaps_files = version.constraints, version.partition, True
 
     def track_rows(self):
@@ -95,9 +122,16 @@ class Edit:
         self.properties = dataclasses.replace(self.properties, tracked=True, epoch=self.properties.epoch + 1)
         self.rows = {uid: Row(row.values, None) for uid, row in self.rows.items()}
 
-    def violates(self):
-        """Whether a CHECK constraint refuses a written row: false and NULL both do."""
-        return any(check(values) is not True for values in self.written for check in self.constraints.values())
+    def violations(self):
+        """The conditions one of which refuses the edit: of CHECK, where false and NULL both do, of generated columns and NOT NULL."""
+        found = set()
+        for values in self.written:
+            if (any(check(values) is not True for check in self.constraints.values())
+                    or any(values[column.id] != column.generation.of(values) for column in self.columns if column.generation)):
+                found.add("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES")
+            if any(column.not_null and values.get(column.id) is None for column in self.columns):
+                found.add("DELTA_NOT_NULL_CONSTRAINT_VIOLATED")
+        return tuple(found)
 
 
 class Table:
@@ -128,7 +162,7 @@ class Table:
             for version in reversed(self.versions):
                 for column in version.columns:
                     if column.name.lower() == name.lower():
-                        return column
+                        return Column(column.id, column.name, column.type)
         self.next_column += 1
         return Column(self.next_column - 1, name, type_)
 
@@ -170,11 +204,11 @@ class Table:
 
     def feed_schema_is_additive(self, start, end):
         """Whether every schema fits the read schema (§6.4), and files lie in the same partitions; of an automatic feed also, whether none takes away what the one before had."""
-        columns, versions = set(self.feed_columns(start, end)), self.versions[start:end + 1]
+        columns, versions = self.feed_columns(start, end), self.versions[start:end + 1]
         steps = zip(versions, versions[1:]) if self.feed_mode(start, end) == "automatic" else ()
         same_partition = len({version.partition and version.partition.id for version in (*versions, self.versions[-1])}) == 1
-        return (same_partition and all(columns.issuperset(version.columns) for version in versions)
-                and all(set(after.columns).issuperset(before.columns) for before, after in steps))
+        return (same_partition and all(are_read_as(version.columns, columns) for version in versions)
+                and all(are_read_as(before.columns, after.columns) for before, after in steps))
 
     def feed_is_certain(self, start):
         return start >= self.first and (self.vacuumed == 0 or start > self.vacuumed)
@@ -216,6 +250,10 @@ class Table:
         return sorted(kept, key=repr)
 
 
+def are_read_as(columns, readers):
+    return all(any(column.is_read_as(reader) for reader in readers) for column in columns)
+
+
 def shown(values, columns):
     return {column.name: values.get(column.id) for column in columns}
 
@@ -223,8 +261,8 @@ def shown(values, columns):
 # ---- MERGE ----
 
 def merge(edit, source, matches, matched, not_matched, not_matched_by_source):
-    """Clauses are (condition(target values, source row) or None, action); an action takes (target values, source row) and gives the new
-    values, or None: delete. Those of @not_matched give (uid, values). Returns: whether no target row is changed by several source rows."""
+    """Clauses are (condition(target values, source row) or None, action); an action takes (target values, source row) and gives the values
+    to set; no action: delete. Those of @not_matched give (uid, values). Returns: whether no target row is changed by several source rows."""
     unmatched_source = set(range(len(source)))
     before = dict(edit.rows)
     for uid, row in before.items():

@@ -45,14 +45,18 @@ def literal(value, type_):
     return {"INT": "{}", "BIGINT": "{}L", "DATE": "DATE'{}'", "DOUBLE": "{!r}D"}[type_].format(value)
 
 
-def values_of(table, column):
+def choices_of(table, column):
     if table.partition is not None and column.id == table.partition.id:
         return PARTITION_VALUES[column.type]
     return VALUES[column.type]
 
 
 def draw_value(rnd, table, column):
-    return rnd.choice(values_of(table, column))
+    """Seldom NULL where that is refused."""
+    values = choices_of(table, column)
+    if column.not_null and rnd.random() < 0.97:
+        values = [value for value in values if value is not None]
+    return rnd.choice(values)
 
 
 # ---- three-valued logic ----
@@ -100,7 +104,7 @@ def draw_atom(rnd, table, prefix):
         return Expr(f"{name}.x = {value}", lambda v: comparison("=", (v.get(column.id) or {"x": None})["x"], value))
     if column.type == "BOOLEAN":
         return Expr(name, lambda v: v.get(column.id))
-    choices = [value for value in values_of(table, column) if value is not None]
+    choices = [value for value in choices_of(table, column) if value is not None]
     value = rnd.choice(choices)
     kind = rnd.random()
     if kind < 0.15:
@@ -158,5 +162,7 @@ def draw_assigned(rnd, table, column, prefix=""):
     if kind < 0.6 and others and not is_partition:
         other = rnd.choice(others)
         return Expr(prefix + quoted(other.name), lambda v: v.get(other.id))
+    if kind > 0.93 and column.generation is None:
+        return Expr("DEFAULT", lambda v: column.default)
     value = draw_value(rnd, table, column)
     return Expr(literal(value, column.type), lambda v: value)

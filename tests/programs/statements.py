@@ -4,19 +4,20 @@ import dataclasses
 import typing
 
 import programs_model as model
-from expressions import (PARTITION_VALUES, STRUCT, VALUES, Expr, draw_assigned, draw_partition_predicate, draw_predicate, draw_value, literal,
-                         model_column, quoted)
+from expressions import (PARTITION_VALUES, STRUCT, VALUES, Expr, choices_of, draw_assigned, draw_partition_predicate, draw_predicate,
+                         draw_value, literal, model_column, quoted)
 
 KINDS = {}  # name → (weight, function)
 
 
 @dataclasses.dataclass
 class Statement:
-    """@run: SQL texts, or functions of the runner. @edit: what changes. @errors: conditions one of which must come instead.
-    @n_commits: how many versions it makes; None: one, or also none where no row changes. @affected: what num_affected_rows must say."""
+    """@run: SQL texts, or functions of the runner. @edit: what changes. @errors: conditions one of which must come instead; @may: those
+    that may. @n_commits: how many versions it makes; None: one, or also none where no row changes. @affected: what num_affected_rows must say."""
     run: list
     edit: model.Edit | None = None
     errors: tuple = ()
+    may: tuple = ()
     n_commits: tuple | None = None
     affected: int | None = None
     after: typing.Callable = lambda table: None  # what else the model learns
@@ -31,21 +32,29 @@ def kind(weight):
 
 # ---- pieces ----
 
-def draw_row(rnd, table):
-    """The values of a new row."""
-    uid = table.fresh_uid()
-    return {"uid": uid} | {column.id: draw_value(rnd, table, column) for column in table.columns if column.id != "uid"}
+def draw_row(rnd, table, uid=None):
+    """The values of a new row; now and then wrong ones of generated columns."""
+    values = {"uid": table.fresh_uid() if uid is None else uid}
+    values |= {column.id: draw_value(rnd, table, column) for column in table.columns if column.id != "uid"}
+    return values | {column.id: column.generation.of(values) for column in table.columns if column.generation and rnd.random() < 0.98}
+
+
+def definition(column):
+    text = f"{quoted(column.name)} {column.type}" + " NOT NULL" * column.not_null
+    if column.generation is not None:
+        return f"{text} GENERATED ALWAYS AS ({column.generation.sql})"
+    return text if column.default is None else f"{text} DEFAULT {literal(column.default, column.type)}"
 
 
 def create_sql(verb, name, columns, partition, settings):
-    listed = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    listed = ", ".join(map(definition, columns))
     partitioned = "" if partition is None else f" PARTITIONED BY ({quoted(partition.name)})"
     properties = ", ".join(f"'{key}' = '{str(value).lower()}'" for key, value in settings.items())
     return f"{verb} {name} ({listed}){partitioned} TBLPROPERTIES ({properties})"
 
 
 def tuple_of(values, columns):
-    return "(" + ", ".join(literal(values.get(column.id), column.type) for column in columns) + ")"
+    return "(" + ", ".join(literal(values[column.id], column.type) if column.id in values else "DEFAULT" for column in columns) + ")"
 
 
 def values_of(rows, columns):
@@ -54,14 +63,14 @@ def values_of(rows, columns):
 
 def finished(table, sql, edit, affected=None, run=None):
     """The statement @sql, which a constraint may refuse."""
-    if edit.violates():
-        return Statement(run or [sql], errors=("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",))
+    if edit.violations():
+        return Statement(run or [sql], errors=edit.violations())
     return Statement(run or [sql], edit, affected=affected)
 
 
 def some_columns(rnd, table):
-    """Columns that an UPDATE may set: not uid."""
-    columns = [column for column in table.columns if column.id != "uid"]
+    """Columns that an UPDATE may set: not uid, seldom generated ones."""
+    columns = [column for column in table.columns if column.id != "uid" and (column.generation is None or rnd.random() < 0.1)]
     return rnd.sample(columns, rnd.randint(1, min(len(columns), 3)))
 
 
@@ -73,11 +82,14 @@ def insert(rnd, t):
     rows = [draw_row(rnd, t) for _ in range(rnd.choice([1, 1, 2, 3, 6]))]
     columns = list(t.columns)
     listed = ""
-    if rnd.random() < 0.3:  # some columns, in another order
-        columns = [column for column in columns if column.id == "uid" or rnd.random() < 0.7]
+    if rnd.random() < 0.4:  # some columns, in another order
+        columns = [column for column in columns if column.id == "uid" or rnd.random() < (0.3 if column.generation else 0.7)]
         rnd.shuffle(columns)
         rows = [{column.id: row[column.id] for column in columns} for row in rows]
         listed = " (" + ", ".join(quoted(column.name) for column in columns) + ")"
+    if rnd.random() < 0.3:  # the word DEFAULT here and there
+        rows = [{column.id: row[column.id] for column in columns if column.id == "uid" or column.generation or rnd.random() < 0.7}
+                for row in rows]
     for row in rows:
         edit.insert(row["uid"], row)
     return finished(t, f"INSERT INTO {t.name}{listed} {values_of(rows, columns)}", edit, affected=len(rows))
@@ -89,12 +101,19 @@ def insert_select(rnd, t):
     condition = draw_predicate(rnd, t)
     shift = t.next_uid
     chosen = [row for row in t.rows.values() if condition.of(row.values) is True]
+    form = rnd.choice(["", " BY NAME", " (columns)"])
+    columns = [column for column in t.columns if not form or not column.generation]
     for row in chosen:
         uid = row.values["uid"] + shift
         t.next_uid = max(t.next_uid, uid + 1)
-        edit.insert(uid, {column.id: row.values.get(column.id) for column in t.columns} | {"uid": uid})
-    names = [f"uid + {shift}" if column.id == "uid" else quoted(column.name) for column in t.columns]
-    return finished(t, f"INSERT INTO {t.name} SELECT {', '.join(names)} FROM {t.name} WHERE {condition.sql}", edit, affected=len(chosen))
+        edit.insert(uid, {column.id: row.values.get(column.id) for column in columns} | {"uid": uid})
+    if form == " BY NAME":
+        rnd.shuffle(columns)
+    if form == " (columns)":
+        form = " (" + ", ".join(quoted(column.name) for column in columns) + ")"
+    names = [f"uid + {shift} AS uid" if column.id == "uid" else quoted(column.name) for column in columns]
+    return finished(t, f"INSERT INTO {t.name}{form} SELECT {', '.join(names)} FROM {t.name} WHERE {condition.sql}", edit,
+                    affected=len(chosen))
 
 
 @kind(4)
@@ -133,7 +152,7 @@ def update(rnd, t):
     sets = [(column, draw_assigned(rnd, t, column)) for column in some_columns(rnd, t)]
     chosen = [(uid, row.values) for uid, row in t.rows.items() if condition.of(row.values) is True]
     for uid, values in chosen:
-        edit.update(uid, values | {column.id: expr.of(values) for column, expr in sets})
+        edit.update(uid, {column.id: expr.of(values) for column, expr in sets})
     assigned = ", ".join(f"{quoted(column.name)} = {expr.sql}" for column, expr in sets)
     return finished(t, f"UPDATE {t.name} SET {assigned} WHERE {condition.sql}", edit, affected=len(chosen))
 
@@ -150,7 +169,7 @@ def update_field(rnd, t):
     for uid, row in list(t.rows.items()):
         if condition.of(row.values) is True:
             before = row.values.get(column.id) or {"x": None, "y": None}
-            edit.update(uid, row.values | {column.id: before | {"x": value}})
+            edit.update(uid, {column.id: before | {"x": value}})
     return finished(t, f"UPDATE {t.name} SET {quoted(column.name)}.x = {literal(value, 'INT')} WHERE {condition.sql}", edit)
 
 
@@ -222,6 +241,22 @@ def replace_where(rnd, t):
     return finished(t, f"INSERT INTO {t.name} REPLACE WHERE {condition.sql} {values_of(rows, t.columns)}", edit)
 
 
+@kind(1)
+def replace_using(rnd, t):
+    """Rows whose values of the columns some new row has go; NULL equals NULL."""
+    columns = [column for column in t.columns if column.id != "uid" and column.type != STRUCT]
+    edit = model.Edit(t)
+    columns = rnd.sample(columns, rnd.randint(1, min(2, len(columns))))
+    rows = [draw_row(rnd, t) for _ in range(rnd.randint(1, 4))]
+    keys = {tuple(row[column.id] for column in columns) for row in rows}
+    for uid in [uid for uid, row in t.rows.items() if tuple(row.values.get(column.id) for column in columns) in keys]:
+        edit.delete(uid)
+    for row in rows:
+        edit.insert(row["uid"], row)
+    names = ", ".join(quoted(column.name) for column in columns)
+    return finished(t, f"INSERT INTO {t.name} REPLACE USING ({names}) {values_of(rows, t.columns)}", edit)
+
+
 # ---- MERGE ----
 
 AMBIGUOUS = ("DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",)
@@ -233,8 +268,8 @@ def draw_source(rnd, t):
     keys = [rnd.choice(uids) if rnd.random() < 0.7 else None for _ in range(rnd.randint(1, 5))]
     if rnd.random() < 0.8:  # each row there at most once
         keys = [key if key not in keys[:index] else None for index, key in enumerate(keys)]
-    return [{"k": key, "nid": t.fresh_uid(), "n": rnd.randint(0, 3)} | {column.id: draw_value(rnd, t, column) for column in t.columns
-                                                                       if column.id != "uid"} for key in keys]
+    nids = [t.fresh_uid() for _ in keys]
+    return [{"k": key, "nid": nid, "n": rnd.randint(0, 3)} | draw_row(rnd, t, nid) for key, nid in zip(keys, nids)]
 
 
 def source_sql(t, rows):
@@ -268,7 +303,7 @@ def draw_update_clause(rnd, t, with_source):
             expr = draw_assigned(rnd, t, column, "t.")
             sets.append((column, expr.sql, lambda values, source, expr=expr: expr.of(values)))
     text = ", ".join(f"{quoted(column.name)} = {sql}" for column, sql, _ in sets)
-    return f"UPDATE SET {text}", lambda values, source: values | {column.id: of(values, source) for column, _, of in sets}
+    return f"UPDATE SET {text}", lambda values, source: {column.id: of(values, source) for column, _, of in sets}
 
 
 def draw_changing_clause(rnd, t, with_source):
@@ -278,12 +313,13 @@ def draw_changing_clause(rnd, t, with_source):
 
 
 def draw_insert_clause(rnd, t):
-    columns = [column for column in t.columns if column.id == "uid" or rnd.random() < 0.8]
+    columns = [column for column in t.columns if column.id == "uid" or rnd.random() < (0.1 if column.generation else 0.8)]
+    defaults = [column for column in columns if column.id != "uid" and not column.generation and rnd.random() < 0.1]
     names = ", ".join(quoted(column.name) for column in columns)
-    values = ", ".join("s.nid" if column.id == "uid" else f"s.v{column.id}" for column in columns)
+    values = ", ".join("s.nid" if column.id == "uid" else "DEFAULT" if column in defaults else f"s.v{column.id}" for column in columns)
 
     def action(_, source):
-        return source["nid"], {column.id: source["nid"] if column.id == "uid" else source[column.id] for column in columns}
+        return source["nid"], {column.id: source[column.id] for column in columns if column not in defaults}
     return f"INSERT ({names}) VALUES ({values})", action
 
 
@@ -330,7 +366,7 @@ def merge(rnd, t):
     unambiguous = model.merge(edit, source, matches, *(drawn.get(name, ("", []))[1] for name in parts))
     sql = f"MERGE INTO {t.name} t USING {source_sql(t, source)} s ON {on_sql}" + "".join(drawn[name][0] for name in chosen)
     if not unambiguous:
-        return Statement([sql], errors=AMBIGUOUS)
+        return Statement([sql], errors=AMBIGUOUS + edit.violations())
     affected = sum(change.type != "update_preimage" for change in edit.changes)
     return finished(t, sql, edit, affected=affected)
 
@@ -340,7 +376,7 @@ def merge_star(rnd, t):
     """UPDATE SET *, INSERT *: the source has the table's columns."""
     edit = model.Edit(t)
     uids = rnd.sample(list(t.rows), min(len(t.rows), rnd.randint(0, 3)))
-    source = [draw_row(rnd, t) | {"uid": uid} for uid in uids] + [draw_row(rnd, t) for _ in range(rnd.randint(0, 2))]
+    source = [draw_row(rnd, t, uid) for uid in uids] + [draw_row(rnd, t) for _ in range(rnd.randint(0, 2))]
     if not source:
         return None
     updates, inserts = rnd.choice([(True, True), (True, False), (False, True)])
@@ -367,11 +403,11 @@ def merge_evolution(rnd, t):
     added = [t.fresh_column(name, rnd.choice(list(VALUES)))] if rnd.random() < 0.7 else []
     columns = kept + added
     uids = rnd.sample(list(t.rows), min(len(t.rows), rnd.randint(0, 2)))
-    rows = [draw_row(rnd, t) | {"uid": uid} for uid in uids] + [draw_row(rnd, t) for _ in range(rnd.randint(1, 2))]
+    rows = [draw_row(rnd, t, uid) for uid in uids] + [draw_row(rnd, t) for _ in range(rnd.randint(1, 2))]
     rows = [{column.id: draw_value(rnd, t, column) if column in added else row[column.id] for column in columns} for row in rows]
     for row in rows:
         if row["uid"] in t.rows:
-            edit.update(row["uid"], t.rows[row["uid"]].values | row)
+            edit.update(row["uid"], row)
         else:
             edit.insert(row["uid"], row)
     edit.columns = t.columns + tuple(added)
@@ -399,7 +435,8 @@ def replace_table(rnd, t):
     if len(edit.columns) == 2:
         edit.partition = None
     epoch = t.properties.epoch + (t.first_properties.tracked and not t.properties.tracked)
-    edit.properties, edit.constraints = dataclasses.replace(t.first_properties, epoch=epoch), {}
+    edit.constraints = {}
+    edit.properties = dataclasses.replace(t.first_properties, epoch=epoch, features=t.properties.features | t.first_properties.features)
     return Statement([create_sql("CREATE OR REPLACE TABLE", t.name, edit.columns, edit.partition, t.settings)], edit, n_commits=(1, 1))
 
 
@@ -428,8 +465,9 @@ def free_name(rnd, t):
 
 
 def changeable_columns(t):
-    """Those that may be renamed and dropped."""
-    return [column for column in t.columns if column.id not in ("uid", 1) and not (t.partition and column.id == t.partition.id)]
+    """Those that may be dropped and retyped."""
+    return [column for column in t.columns if column.id not in ("uid", 1) and not (t.partition and column.id == t.partition.id)
+            and column.generation is None]
 
 
 @kind(1)
@@ -447,13 +485,19 @@ def add_column(rnd, t):
 @kind(1)
 def rename_column(rnd, t):
     name = free_name(rnd, t)
-    columns = [column for column in t.columns if column.id != "uid" and not (column.id == 1 and t.constraints)]
-    if not t.properties.mapped or name is None or not columns:
+    columns = [column for column in t.columns if column.id != "uid"]
+    if not t.properties.mapped or name is None:
         return None
     edit = model.Edit(t)
     column = rnd.choice(columns)
     edit.columns = tuple(dataclasses.replace(one, name=name) if one is column else one for one in t.columns)
-    return altered(t, f"RENAME COLUMN {quoted(column.name)} TO {quoted(name)}", edit)
+    sql = f"RENAME COLUMN {quoted(column.name)} TO {quoted(name)}"
+    errors = ("DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",) * bool(column.id == 1 and t.constraints)
+    errors += ("DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",) * any(one.generation and one.generation.reads == column.id
+                                                                        for one in t.columns)
+    if errors:
+        return Statement([f"ALTER TABLE {t.name} {sql}"], errors=errors)
+    return altered(t, sql, edit)
 
 
 @kind(0.7)
@@ -473,6 +517,65 @@ def move_column(rnd, t):
     column = rnd.choice(t.columns)
     edit.columns = (column,) + tuple(one for one in t.columns if one is not column)
     return altered(t, f"ALTER COLUMN {quoted(column.name)} FIRST", edit)
+
+
+DEFAULTS = "allowColumnDefaults"
+ABSENT = ("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT",)
+KEPT = ("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE",)
+
+
+@kind(0.7)
+def switch_not_null(rnd, t):
+    edit = model.Edit(t)
+    column = rnd.choice(t.columns)
+    edit.columns = tuple(dataclasses.replace(one, not_null=not one.not_null) if one is column else one for one in t.columns)
+    sql = f"ALTER COLUMN {quoted(column.name)} {'DROP' if column.not_null else 'SET'} NOT NULL"
+    if not column.not_null and any(row.values.get(column.id) is None for row in t.rows.values()):
+        return Statement([f"ALTER TABLE {t.name} {sql}"], errors=("DELTA_NEW_NOT_NULL_VIOLATION",))
+    return altered(t, sql, edit)
+
+
+@kind(1)
+def switch_default(rnd, t):
+    columns = [column for column in t.columns if column.id != "uid" and column.generation is None]
+    edit = model.Edit(t)
+    column = rnd.choice(columns)
+    value = None
+    if column.default is None or rnd.random() < 0.5:
+        value = rnd.choice([value for value in choices_of(t, column) if value is not None])
+    edit.columns = tuple(dataclasses.replace(one, default=value) if one is column else one for one in t.columns)
+    action = "DROP DEFAULT" if value is None else f"SET DEFAULT {literal(value, column.type)}"
+    sql = f"ALTER COLUMN {quoted(column.name)} {action}"
+    if value is not None and DEFAULTS not in t.properties.features:
+        return Statement([f"ALTER TABLE {t.name} {sql}"], errors=("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",))
+    return altered(t, sql, edit)
+
+
+@kind(0.5)
+def support_feature(rnd, t):
+    feature = rnd.choice([DEFAULTS, DEFAULTS, "vacuumProtocolCheck", "timestampNtz", "appendOnly", "domainMetadata"])
+    edit = model.Edit(t)
+    edit.properties = dataclasses.replace(t.properties, features=t.properties.features | {feature})
+    return altered(t, rnd.choice([f"SET TBLPROPERTIES ('delta.feature.{feature}' = 'supported')", f"ADD FEATURE {feature}"]), edit, (0, 1))
+
+
+@kind(0.7)
+def drop_feature(rnd, t):
+    """What nothing uses goes; what readers must know stays."""
+    feature = rnd.choice([DEFAULTS, "checkConstraints", "rowTracking", "domainMetadata", "columnMapping", "appendOnly"])
+    edit = model.Edit(t)
+    edit.properties = dataclasses.replace(t.properties, features=t.properties.features - {feature})
+    if feature == "rowTracking":
+        edit.properties = dataclasses.replace(edit.properties, tracked=False)
+    errors = {DEFAULTS: ("DELTA_UNSUPPORTED_OPERATION",) * any(column.default is not None for column in t.columns),
+              "checkConstraints": ("DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE",) * bool(t.constraints),
+              "domainMetadata": ("DELTA_FEATURE_DROP_DEPENDENT_FEATURE",) * t.properties.tracked,
+              "columnMapping": (KEPT if t.properties.mapped else KEPT + ABSENT), "appendOnly": KEPT + ABSENT}.get(feature, ())
+    may = {"rowTracking": ABSENT * (not t.properties.tracked), "checkConstraints": ABSENT,
+           "domainMetadata": ABSENT + ("DELTA_FEATURE_DROP_DEPENDENT_FEATURE",)}.get(feature, ())
+    if feature == DEFAULTS and feature not in t.properties.features:
+        errors = ABSENT
+    return Statement([f"ALTER TABLE {t.name} DROP FEATURE {feature}"], None if errors else edit, errors, may, n_commits=(1, 1))
 
 
 @kind(1)
