@@ -3,7 +3,7 @@
  *   bench-autocdc TABLE SOURCE N-BATCHES [--legacy-feed]
  *
  * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq. Where there is no table
- * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it. Every fsync is counted and timed (the linker puts our wrappers before libc's).
+ * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it.
  */
 #include "autocdc.h"
 
@@ -12,6 +12,7 @@
 #include "delta-metadata.h"
 #include "duck-session.h"
 #include "relation-kernel.h"
+#include "spent.h"
 #include "sql-parse.h"
 #include "store.h"
 #include "write-batch.h"
@@ -19,40 +20,8 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #define CLOCK_US G_GINT64_CONSTANT (1767225600000000) /* 2026-01-01 */
-
-static gint64 fsync_us;
-static gint n_fsyncs;
-
-int __real_fsync (int fd);
-int __wrap_fsync (int fd);
-int __real_fdatasync (int fd);
-int __wrap_fdatasync (int fd);
-
-int
-__wrap_fsync (int fd)
-{
-  gint64 start = g_get_monotonic_time ();
-  int result = __real_fsync (fd);
-
-  __atomic_fetch_add (&fsync_us, g_get_monotonic_time () - start, __ATOMIC_RELAXED);
-  g_atomic_int_inc (&n_fsyncs);
-  return result;
-}
-
-int
-__wrap_fdatasync (int fd)
-{
-  gint64 start = g_get_monotonic_time ();
-  int result = __real_fdatasync (fd);
-
-  __atomic_fetch_add (&fsync_us, g_get_monotonic_time () - start, __ATOMIC_RELAXED);
-  g_atomic_int_inc (&n_fsyncs);
-  return result;
-}
 
 typedef struct {
   DuckEngine *engine;
@@ -66,51 +35,6 @@ typedef struct {
   gint64 retention_seconds;
   gboolean legacy_feed;
 } Bench;
-
-/* What was spent since the last call. */
-typedef struct {
-  gint64 wall_us;
-  gint64 cpu_us;
-  gint64 written_bytes;
-  gint64 fsync_us;
-  gint n_fsyncs;
-} Spent;
-
-static gint64
-written_bytes (void)
-{
-  g_autofree char *text = NULL;
-  const char *at;
-
-  if (!g_file_get_contents ("/proc/self/io", &text, NULL, NULL) || (at = strstr (text, "wchar: ")) == NULL)
-    return 0;
-  return g_ascii_strtoll (at + strlen ("wchar: "), NULL, 10);
-}
-
-static Spent
-now (void)
-{
-  struct rusage usage;
-
-  (void) getrusage (RUSAGE_SELF, &usage); /* cannot fail for this process */
-  return (Spent){ .wall_us = g_get_monotonic_time (),
-                  .cpu_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * G_USEC_PER_SEC + usage.ru_utime.tv_usec +
-                            usage.ru_stime.tv_usec,
-                  .written_bytes = written_bytes (),
-                  .fsync_us = fsync_us,
-                  .n_fsyncs = n_fsyncs };
-}
-
-static json_t *
-since (const Spent *start)
-{
-  Spent end = now ();
-
-  return json_pack ("{s:f, s:f, s:I, s:f, s:i}", "seconds", (double) (end.wall_us - start->wall_us) / 1e6,
-                    "cpu_seconds", (double) (end.cpu_us - start->cpu_us) / 1e6, "written_bytes",
-                    (json_int_t) (end.written_bytes - start->written_bytes), "fsync_seconds",
-                    (double) (end.fsync_us - start->fsync_us) / 1e6, "fsyncs", end.n_fsyncs - start->n_fsyncs);
-}
 
 static gboolean
 create_table (Bench *bench, const BaseType *schema, GError **error)
@@ -199,8 +123,7 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
 {
   json_t *batches = json_array ();
   g_autofree char *base = g_build_filename (source, "base.parquet", NULL);
-  struct rusage usage;
-  Spent start = now ();
+  Spent start = spent_now ();
   gboolean loaded;
 
   json_object_set_new (report, "batches", batches);
@@ -215,10 +138,10 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
     AutoCdcOutcome outcome = { 0 };
     json_t *spent;
 
-    start = now ();
+    start = spent_now ();
     if (!apply (bench, path, &outcome, error))
       return FALSE;
-    spent = since (&start);
+    spent = spent_since (&start);
     json_object_set_new (spent, "upserted", json_integer ((json_int_t) outcome.n_upserted_rows));
     json_object_set_new (spent, "deleted", json_integer ((json_int_t) outcome.n_deleted_rows));
     if (i < 0)
@@ -226,8 +149,7 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
     else
       json_array_append_new (batches, spent);
   }
-  (void) getrusage (RUSAGE_SELF, &usage); /* cannot fail for this process */
-  json_object_set_new (report, "peak_bytes", json_integer (usage.ru_maxrss * 1024));
+  json_object_set_new (report, "peak_bytes", json_integer (spent_peak_bytes ()));
   return TRUE;
 }
 

@@ -22,6 +22,8 @@ DuckKind duck_kind_from_id (duckdb_type id);
 DuckType *duck_type_from_logical (duckdb_logical_type logical); /* (transfer full); @logical stays the caller's */
 duckdb_logical_type duck_type_to_logical (DuckKind kind, guint width,
                                           guint scale); /* scalar kinds only; caller destroys */
+/* The type of a name as duck_type_name() spells it, when it is a scalar one without parameters or a list of such: NULL for others. */
+duckdb_logical_type duck_type_name_to_logical (const char *name, gsize length);
 
 /* Gives @vector the shape of a type; duck_vector_point() then sets the pointers of this very DuckDB vector. */
 void duck_vector_init (DuckVector *vector, const DuckType *type);

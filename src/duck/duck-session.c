@@ -423,11 +423,14 @@ duckdb_logical_type
 duck_parse_logical (DuckEngine *engine, duckdb_connection connection, const char *text, GError **error)
 {
   duckdb_prepared_statement prepared = NULL;
-  duckdb_logical_type logical = NULL;
-  g_autofree char *sql = g_strdup_printf ("SELECT CAST(NULL AS %s)", text);
+  duckdb_logical_type logical =
+      duck_type_name_to_logical (text, strlen (text)); /* most: preparing a query costs 0.1 ms */
 
+  if (logical != NULL)
+    return logical;
   if (g_str_equal (text, "ANY"))
     return duckdb_create_logical_type (DUCKDB_TYPE_ANY);
+  g_autofree char *sql = g_strdup_printf ("SELECT CAST(NULL AS %s)", text);
   if (duckdb_prepare (connection, sql, &prepared) == DuckDBSuccess &&
       duckdb_prepared_statement_column_count (prepared) == 1)
     logical = duckdb_prepared_statement_column_logical_type (prepared, 0);

@@ -246,6 +246,21 @@ duck_type_to_logical (DuckKind kind, guint width, guint scale)
   return duckdb_create_logical_type (kind_rows[kind].id);
 }
 
+duckdb_logical_type
+duck_type_name_to_logical (const char *name, gsize length)
+{
+  if (length > 2 && memcmp (name + length - 2, "[]", 2) == 0) {
+    duckdb_logical_type child = duck_type_name_to_logical (name, length - 2);
+    duckdb_logical_type list = child != NULL ? duckdb_create_list_type (child) : NULL;
+    duckdb_destroy_logical_type (&child);
+    return list;
+  }
+  for (guint i = 0; i < DUCK_KIND_LIST; i++)
+    if (i != DUCK_KIND_DECIMAL && strlen (kind_rows[i].name) == length && memcmp (kind_rows[i].name, name, length) == 0)
+      return duckdb_create_logical_type (kind_rows[i].id);
+  return NULL;
+}
+
 /* ---- Spark's types ---- */
 
 /* The kind of a Spark type that is neither DECIMAL nor nested. */
