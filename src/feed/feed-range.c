@@ -318,17 +318,19 @@ check_schemas (const FeedWalk *walk, FeedMode mode, DeltaMetadata *read, DeltaVe
 
 /* ---- timestamps (§7.6) and retention (§8) ---- */
 
-/* In-commit timestamps are in the commits already read; asking the table would read the whole log again. */
+/* In-commit timestamps are in the commits already read; asking the table would read the whole log again. The newest metadata says which
+ * commits have one that counts, as it does where a timestamp is looked up. */
 static gboolean
 has_own_timestamps (const FeedWalk *walk)
 {
-  for (guint i = 0; i < walk->commits->len; i++) {
-    DeltaMetadata *metadata = feed_walk_metadata (walk, i);
-    gint64 since = delta_metadata_int (metadata, "delta.inCommitTimestampEnablementVersion", 0);
-    if (!delta_metadata_commit_timestamps (metadata) || feed_walk_version (walk, i) < since ||
-        delta_commit_in_commit_timestamp_ms (feed_walk_commit (walk, i)) < 0)
+  DeltaMetadata *metadata = delta_snapshot_metadata (walk->bounds.snapshot);
+  gint64 since = delta_metadata_int (metadata, "delta.inCommitTimestampEnablementVersion", 0);
+
+  if (!delta_metadata_commit_timestamps (metadata) || walk->bounds.start < since)
+    return FALSE;
+  for (guint i = 0; i < walk->commits->len; i++)
+    if (delta_commit_in_commit_timestamp_ms (feed_walk_commit (walk, i)) < 0)
       return FALSE;
-  }
   return TRUE;
 }
 

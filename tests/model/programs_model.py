@@ -4,6 +4,7 @@ Every row has a `uid` that no other row ever has and that no statement changes, 
 an engine numbers them. Columns have ids that renaming keeps. A value is None, int, float, bool, str or a dict (struct).
 """
 import dataclasses
+import time
 import typing
 
 
@@ -48,6 +49,7 @@ class Properties:
     tracked: bool = False  # delta.enableRowTracking
     mapped: bool = False  # delta.columnMapping.mode is not none
     vectors: bool = False  # delta.enableDeletionVectors
+    stamped: bool = False  # delta.enableInCommitTimestamps
     features: frozenset = frozenset()  # table features that were asked for
     epoch: int = 0  # how often row tracking was switched on: ids of one epoch are not those of another
 
@@ -114,7 +116,8 @@ class Edit:
                 self.changes.append(Change("update_preimage", uid, now[uid].values))
                 self.changes.append(Change("update_postimage", uid, then[uid].values))
         self.rows, self.columns = dict(then), version.columns
-        self.properties = dataclasses.replace(version.properties, features=self.properties.features | version.properties.features)
+        self.properties = dataclasses.replace(version.properties, features=self.properties.features | version.properties.features,
+                                              stamped=self.properties.stamped)
         self.constraints, self.partition, self.swaps_files = version.constraints, version.partition, True
 
     def track_rows(self):
@@ -144,7 +147,6 @@ class Table:
         self.vacuumed = 0  # files that only versions before this one need may be gone
         self.first = 0  # versions before it are no longer in the log
         self.aged = 0  # the newest version of before a long time passed: clean-up must keep it and all after it
-        self.keeps_time = False  # the table has in-commit timestamps
 
     version = property(lambda self: len(self.versions) - 1)
     rows = property(lambda self: self.versions[-1].rows)
@@ -202,10 +204,10 @@ class Table:
         three = (self.versions[start], self.versions[end], self.versions[-1])
         return three[1].columns if any(version.properties.mapped for version in three) else three[2].columns
 
-    def feed_schema_is_additive(self, start, end):
+    def feed_schema_is_additive(self, start, end, mode):
         """Whether every schema fits the read schema (§6.4), and files lie in the same partitions; of an automatic feed also, whether none takes away what the one before had."""
         columns, versions = self.feed_columns(start, end), self.versions[start:end + 1]
-        steps = zip(versions, versions[1:]) if self.feed_mode(start, end) == "automatic" else ()
+        steps = zip(versions, versions[1:]) if mode == "automatic" else ()
         same_partition = len({version.partition and version.partition.id for version in (*versions, self.versions[-1])}) == 1
         return (same_partition and all(are_read_as(version.columns, columns) for version in versions)
                 and all(are_read_as(before.columns, after.columns) for before, after in steps))
@@ -229,12 +231,26 @@ class Table:
             names = {column.name for column in columns if column.id not in kept}
             yield version, type_, uid, {name: None if name in names else value for name, value in values.items()}
 
-    def normalized_feed(self, changes, start, end):
+    def net_changes(self, start, end):
+        """What became of each row over the range: what it was before it, and what it is after it (§7.9)."""
+        lives = {}
+        for number in range(start, end + 1):
+            for change in self.versions[number].changes:
+                lives.setdefault(change.uid, []).append((number, change))
+        columns = self.feed_columns(start, end)
+        for uid, life in lives.items():
+            (first_at, first), (last_at, last) = life[0], life[-1]
+            was, is_ = first.type in ("delete", "update_preimage"), last.type in ("insert", "update_postimage")
+            if was:
+                yield first_at, "update_preimage" if is_ else "delete", uid, shown(first.values, columns)
+            if is_:
+                yield last_at, "update_postimage" if was else "insert", uid, shown(last.values, columns)
+
+    def normalized_feed(self, changes, start, end, mode):
         """@changes without what may be told in two ways. In a legacy feed of versions that swap files, pairs are deletes and inserts, and a
         row that is both deleted and inserted with the same values is not there."""
         changes = self.without_dropped(changes, self.feed_columns(start, end))
-        legacy = self.feed_mode(start, end) == "legacy"
-        if not legacy:
+        if mode != "legacy":
             return sorted(changes, key=repr)
         kept, swapped = [], {}
         halves = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
@@ -248,6 +264,54 @@ class Table:
         for (version, uid, _), (sum_, values) in swapped.items():
             kept += [(version, "insert" if sum_ > 0 else "delete", uid, values)] * abs(sum_)
         return sorted(kept, key=repr)
+
+
+# ---- time (§7.5–7.7, §8) ----
+
+class Moment(int):
+    """Milliseconds since 1970; a plain int is a version."""
+
+
+def moment_text(moment, between=" "):
+    """In UTC, to the millisecond."""
+    return time.strftime(f"%Y-%m-%d{between}%H:%M:%S", time.gmtime(moment // 1000)) + f".{moment % 1000:03}"
+
+
+def at_or_before(times, moment):
+    """The version of @moment for time travel, or the condition that says why there is none. @times: version → Moment, those of the log."""
+    if moment > max(times.values()):
+        return "DELTA_TIMESTAMP_GREATER_THAN_COMMIT"
+    return max((version for version, at in times.items() if at <= moment), default="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION")
+
+
+def feed_range(times, start, end, lenient):
+    """What the bounds of a feed mean: (first, last), () where that is no version, or a set of conditions of which any may be told. @end may
+    be None. @lenient: timestampOutOfRange.enabled."""
+    by_time = isinstance(start, Moment), isinstance(end, Moment)
+    first, last = min(times), max(times)
+    backwards = {"DELTA_INVALID_CDC_RANGE"} if end is not None and by_time[0] == by_time[1] and end < start else set()
+    if start > (times[last] if by_time[0] else last):
+        if lenient:
+            return backwards or ()
+        return backwards | {"DELTA_TIMESTAMP_GREATER_THAN_COMMIT" if by_time[0] else "DELTA_CDC_START_VERSION_AFTER_LATEST"}
+    wrong = backwards
+    if not by_time[0] and start < first:
+        wrong |= {"DELTA_VERSION_NOT_FOUND"}
+    if end is None or (lenient and end > (times[last] if by_time[1] else last)):
+        end = last
+    elif by_time[1]:
+        end = at_or_before(times, end)
+    elif end > last:
+        end = "DELTA_VERSION_NOT_FOUND"
+    if isinstance(end, str):
+        wrong |= {end}
+    if wrong:
+        return wrong
+    if by_time[0]:
+        start = min(version for version, at in times.items() if at >= start)
+    if end < start:
+        return () if by_time == (True, True) else {"DELTA_INVALID_CDC_RANGE"}
+    return start, end
 
 
 def are_read_as(columns, readers):

@@ -61,11 +61,10 @@ def values_of(rows, columns):
     return "VALUES " + ", ".join(tuple_of(row, columns) for row in rows)
 
 
-def finished(table, sql, edit, affected=None, run=None):
-    """The statement @sql, which a constraint may refuse."""
-    if edit.violations():
-        return Statement(run or [sql], errors=edit.violations())
-    return Statement(run or [sql], edit, affected=affected)
+def finished(table, sql, edit, affected=None):
+    """The statement @sql, the last one if it is a list, which a constraint may refuse."""
+    run = sql if isinstance(sql, list) else [sql]
+    return Statement(run, errors=edit.violations()) if edit.violations() else Statement(run, edit, affected=affected)
 
 
 def some_columns(rnd, table):
@@ -175,6 +174,8 @@ def update_field(rnd, t):
 
 # ---- overwriting ----
 
+OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
 @kind(1)
 def overwrite(rnd, t):
     edit = model.Edit(t)
@@ -183,7 +184,7 @@ def overwrite(rnd, t):
     rows = [draw_row(rnd, t) for _ in range(rnd.randint(1, 4))]
     for row in rows:
         edit.insert(row["uid"], row)
-    return finished(t, f"INSERT OVERWRITE {t.name} {values_of(rows, t.columns)}", edit)
+    return finished(t, [f"SET {OVERWRITE_MODE} = static", f"INSERT OVERWRITE {t.name} {values_of(rows, t.columns)}"], edit)
 
 
 def overwrite_partitions(rnd, t):
@@ -202,9 +203,7 @@ def overwrite_dynamic(rnd, t):
         edit.delete(uid)
     for row in rows:
         edit.insert(row["uid"], row)
-    return finished(t, None, edit, run=["SET spark.sql.sources.partitionOverwriteMode = dynamic",
-                                        f"INSERT OVERWRITE {t.name} {values_of(rows, t.columns)}",
-                                        "SET spark.sql.sources.partitionOverwriteMode = static"])
+    return finished(t, [f"SET {OVERWRITE_MODE} = dynamic", f"INSERT OVERWRITE {t.name} {values_of(rows, t.columns)}"], edit)
 
 
 @kind(1)
@@ -605,6 +604,16 @@ def switch_row_tracking(rnd, t):
 
 
 @kind(0.5)
+def switch_commit_timestamps(rnd, t):
+    edit = model.Edit(t)
+    edit.properties = dataclasses.replace(t.properties, stamped=not t.properties.stamped)
+    if not t.properties.stamped:
+        return altered(t, "SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')", edit)
+    forget = lambda runner: runner.times.clear()  # all commits are known by their files again
+    return Statement([f"ALTER TABLE {t.name} DROP FEATURE inCommitTimestamp", forget], edit, n_commits=(1, 1))
+
+
+@kind(0.5)
 def map_columns(rnd, t):
     if t.properties.mapped:
         return None
@@ -665,7 +674,10 @@ def restore(rnd, t):
     number = rnd.choice(numbers)
     edit = model.Edit(t)
     edit.restore(t.versions[number])
-    return Statement([f"RESTORE TABLE {t.name} TO VERSION AS OF {number}"], edit, n_commits=(0, 1))
+    target = f"VERSION AS OF {number}"
+    if rnd.random() < 0.3:
+        target = f"TIMESTAMP AS OF '{model.moment_text(t.commit_times()[number])}'"
+    return Statement([f"RESTORE TABLE {t.name} TO {target}"], edit, n_commits=(0, 1))
 
 
 @kind(0.5)
@@ -686,7 +698,7 @@ def vacuum(rnd, t):
 @kind(0.5)
 def age(rnd, t):
     """Two months pass; later checkpoints may clean up the log. In-commit timestamps cannot be changed."""
-    if t.keeps_time:
+    if any(version.properties.stamped for version in t.versions):
         return None
     return Statement([lambda runner: runner.age()])
 

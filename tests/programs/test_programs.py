@@ -61,9 +61,11 @@ class Engine:
         self.start()
 
     def start(self):
+        """In UTC, whatever the machine's time zone is."""
         self.process = subprocess.Popen([RUN_STATEMENTS, self.directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=self.environment)
         self.answer(None)
+        self.answer("SET TIME ZONE 'UTC'")
 
     def stop(self):
         self.process.kill()
@@ -77,6 +79,7 @@ class Engine:
 
     def reopen(self):
         self.answer(None)
+        self.answer("SET TIME ZONE 'UTC'")
 
     def answer(self, request):
         try:
@@ -151,6 +154,7 @@ def options_of(rnd):
     }
     if rnd.random() < 0.2:
         settings["delta.enableInCommitTimestamps"] = True
+        properties = dataclasses.replace(properties, stamped=True)
     if rnd.random() < 0.2:
         settings["delta.checkpointPolicy"] = "v2"
     if rnd.random() < 0.2:
@@ -228,7 +232,7 @@ class Run:
         self.table.name = self.name
         self.table.settings, self.table.first_properties = self.program.settings, self.program.properties
         self.table.widens = "delta.enableTypeWidening" in self.program.settings
-        self.table.keeps_time = "delta.enableInCommitTimestamps" in self.program.settings
+        self.table.commit_times = self.commit_times
         for index, (kind, seed) in enumerate(self.program.statements):
             if keep is None or index in keep:
                 self.step(kind, random.Random(seed))
@@ -292,12 +296,13 @@ class Run:
             self.counts[f"reads that answered {problem.condition}"] += 1
             return None
 
-    def check_contents(self, version, when):
+    def check_contents(self, version, when, as_of=None):
         table = self.table
         found = table.versions[version]
         hidden = ", _metadata.row_id AS `+id`, _metadata.row_commit_version AS `+at`" if found.properties.tracked else ""
-        as_of = "" if version == table.version else f" VERSION AS OF {version}"
-        rows = self.read(f"SELECT *{hidden} FROM {self.name}{as_of}", table.is_certain(version))
+        if as_of is None:
+            as_of = "" if version == table.version else f"VERSION AS OF {version}"
+        rows = self.read(f"SELECT *{hidden} FROM {self.name} {as_of}", table.is_certain(version))
         if rows is None:
             return
         self.counts["contents compared"] += 1
@@ -329,33 +334,160 @@ class Run:
             if row is not None and row.changed_at is None and version.properties.epoch == epoch:
                 version.rows[uid] = model.Row(row.values, at)
 
-    def check_feed(self, start, end, when):
+    def commit_times(self):
+        """version → Moment of those in the log: that of the commit's file, or what the commit says (cdf.md §7.6)."""
+        log = self.path / "_delta_log"
+        names = sorted(name for name in os.listdir(log) if name.endswith(".json") and len(name) == 25)
+        properties = {row["key"]: row["value"] for row in self.engine.answer(f"SHOW TBLPROPERTIES {self.name}")}
+        stamped = None  # since which version commits say it
+        if properties.get("delta.enableInCommitTimestamps") == "true":
+            stamped = int(properties.get("delta.inCommitTimestampEnablementVersion", 0))
+        times, last = {}, 0
+        for name in names:
+            version = int(name[:20])
+            if stamped is None or version < stamped:
+                last = max(os.stat(log / name).st_mtime_ns // 1000000, last + 1)
+                times[version] = model.Moment(last)
+            else:
+                first = json.loads((log / name).read_text().split("\n", 1)[0])
+                times[version] = model.Moment(first["commitInfo"]["inCommitTimestamp"])
+        return {version: at for version, at in times.items() if version >= self.table.first}
+
+    def check_feed(self, start, end, when, read=None):
+        """@read: another SELECT of the same feed."""
         table = self.table
-        sql = f"SELECT * FROM table_changes('{self.name}', {start}, {end})"
+        sql = read or f"SELECT * FROM table_changes('{self.name}', {start}, {end})"
         mode = table.feed_mode(start, end)
         if mode is None:
             if self.read(sql, False, ("DELTA_MISSING_CHANGE_DATA",) + (() if table.feed_is_certain(start) else GONE)) is not None:
                 raise Failure("a feed that is not there", f"{sql} {when}")
             return
-        certain, additive = table.feed_is_certain(start), table.feed_schema_is_additive(start, end)
+        rows = self.feed_rows(sql, start, end, mode)
+        if rows is not None:
+            self.compare_feeds(f"another {mode} feed", f"{sql} {when}", rows, table.feed(start, end), start, end, mode)
+
+    def feed_rows(self, sql, start, end, mode):
+        """(version, type, uid, values) of a feed's rows; None where they cannot be read."""
+        table = self.table
+        certain, additive = table.feed_is_certain(start), table.feed_schema_is_additive(start, end, mode)
         rows = self.read(sql, certain and additive, (() if certain else GONE) + (() if additive else SCHEMA))
         if rows is None:
-            return
+            return None
         self.counts[f"{mode} feeds compared"] += 1
         got = []
         for row in rows:
-            version = row.pop("_commit_version")
-            type_ = row.pop("_change_type")
+            version, type_ = row.pop("_commit_version"), row.pop("_change_type")
             self.check_time(version, row.pop("_commit_timestamp"))
             got.append((version, type_, row["uid"], row))
-        got = table.normalized_feed(got, start, end)
-        wanted = table.normalized_feed(table.feed(start, end), start, end)
-        if got != wanted:
-            raise Failure(f"another {mode} feed", f"{sql} {when}\n{difference(got, wanted)}")
+        return got
 
-    def check_time(self, version, time_):
-        if self.times.setdefault(version, time_) != time_:
-            raise Failure("another commit timestamp", f"version {version}: {time_}, it was {self.times[version]}")
+    def compare_feeds(self, what, detail, got, wanted, start, end, mode):
+        got, wanted = (self.table.normalized_feed(changes, start, end, mode) for changes in (got, wanted))
+        if got != wanted:
+            raise Failure(what, f"{detail}\n{difference(got, wanted)}")
+
+    def check_time(self, version, text):
+        if self.times.get(version) is None:
+            self.times = self.commit_times()
+        if text != model.moment_text(self.times[version], "T") + "000Z":
+            raise Failure("another commit timestamp", f"version {version}: {text}, not {model.moment_text(self.times[version])}")
+
+    def check_changes(self, start, end, when):
+        """CHANGES FROM …, by what becomes of rows that only moved and of updates."""
+        rnd, table = self.rnd, self.table
+        how = rnd.choice(["none", "dropCarryovers", "netChanges", "netChanges"])
+        paired = how != "none" and rnd.random() < 0.5
+        mode = table.feed_mode(start, end)
+        if how == "netChanges":  # what a row was is only known by its id
+            mode = "automatic" if all(version.properties.tracked for version in table.versions[start:end + 1]) else None
+        sql = (f"SELECT * FROM {self.name} CHANGES FROM VERSION {self.bound(start, -1)} TO VERSION {self.bound(end, 1)} "
+               f"WITH (deduplicationMode = '{how}', computeUpdates = {str(paired).lower()})")
+        if mode is None:
+            missing = (("DELTA_CHANGELOG_REQUIRES_ROW_TRACKING", "DELTA_CHANGELOG_ROW_TRACKING_DISABLED_IN_RANGE") if how == "netChanges"
+                       else ("DELTA_MISSING_CHANGE_DATA",))
+            if self.read(sql, False, missing + GONE) is not None:
+                raise Failure("changes that are not there", f"{sql} {when}")
+            return
+        rows = self.feed_rows(sql, start, end, mode)
+        if rows is None:
+            return
+        wanted = list(table.net_changes(start, end)) if how == "netChanges" else table.feed(start, end)
+        if not paired:
+            wanted = [(version, SPLIT.get(type_, type_), uid, values) for version, type_, uid, values in wanted]
+        if how == "none" and mode == "automatic":
+            rows = without_moved(rows, wanted)
+        self.compare_feeds(f"other changes: {how}", f"{sql} {when}", rows, wanted, start, end, mode)
+
+    def bound(self, version, outwards):
+        """@version as an inclusive bound, or the one beside it as one that is not."""
+        beside = version + outwards
+        if self.rnd.random() < 0.7 or not self.table.first <= beside <= self.table.version:
+            return version
+        return f"{beside} EXCLUSIVE"
+
+    def draw_moment(self, times):
+        """At, just before or just after a commit, or far off."""
+        if self.rnd.random() < 0.1:
+            return model.Moment(self.rnd.choice([min(times.values()) - 86400000, max(times.values()) + 86400000]))
+        return model.Moment(self.rnd.choice(list(times.values())) + self.rnd.choice([-1, 0, 0, 1]))
+
+    def check_travel(self, when):
+        """A version by a moment."""
+        times = self.commit_times()
+        moment = self.draw_moment(times)
+        version = model.at_or_before(times, moment)
+        as_of = self.rnd.choice(["TIMESTAMP AS OF {}", "FOR SYSTEM_TIME AS OF {}", "WITH (timestampAsOf = {})"]).format(self.spelled(moment))
+        if isinstance(version, int):
+            self.check_contents(version, when, as_of)
+        else:
+            self.must_fail(f"SELECT * FROM {self.name} {as_of}", {version}, when)
+
+    def check_feed_by_bounds(self, when):
+        """The feed between versions and moments, some of them out of range."""
+        rnd, times = self.rnd, self.commit_times()
+
+        def draw_bound(odds):
+            if rnd.random() < odds:
+                return self.draw_moment(times)
+            return rnd.choice([*times, *times, max(times) + 1])
+        start, end = draw_bound(0.7), None if rnd.random() < 0.2 else draw_bound(0.7)
+        lenient = rnd.random() < 0.3
+        found = model.feed_range(times, start, end, lenient)
+        sql = self.feed_sql(start, end)
+        self.engine.answer(f"SET spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled = {str(lenient).lower()}")
+        when += f", out of range {'allowed' if lenient else 'refused'}"
+        if isinstance(found, set):
+            self.must_fail(sql, found, when)
+        elif found:
+            self.check_feed(*found, when, sql)
+        elif self.read(sql, False, (*SCHEMA, "DELTA_MISSING_CHANGE_DATA")):
+            raise Failure("rows of no version", f"{sql} {when}")
+        self.counts["bounds of feeds looked up"] += 1
+
+    def feed_sql(self, start, end):
+        """table_changes() or its like in options."""
+        if self.rnd.random() < 0.6:
+            bounds = ", ".join(map(self.spelled, [start] if end is None else [start, end]))
+            return f"SELECT * FROM table_changes('{self.name}', {bounds})"
+        options = [(name + ("Timestamp" if isinstance(bound, model.Moment) else "Version"), self.spelled(bound))
+                   for name, bound in (("starting", start), ("ending", end)) if bound is not None]
+        return f"SELECT * FROM {self.name} WITH (readChangeFeed = true, {', '.join(f'{key} = {value}' for key, value in options)})"
+
+    def spelled(self, bound):
+        if not isinstance(bound, model.Moment):
+            return str(bound)
+        text = model.moment_text(bound)
+        return f"'{self.rnd.choice([text, text + 'Z', text.replace(' ', 'T') + '+00:00'])}'"
+
+    def must_fail(self, sql, conditions, when):
+        try:
+            self.engine.answer(sql)
+        except Problem as problem:
+            if problem.condition not in conditions:
+                raise Failure(f"another error: {problem.condition}", f"{sql} {when}: one of {conditions} was due\n{problem}") from None
+            self.counts["refused as it must be"] += 1
+        else:
+            raise Failure("a read succeeds where it must fail", f"{sql} {when}: one of {conditions} was due")
 
     def check_history(self):
         table = self.table
@@ -363,7 +495,15 @@ class Run:
             self.check_contents(version, "at the end")
         for _ in range(8):
             start = self.rnd.randint(table.first, table.version)
-            self.check_feed(start, self.rnd.randint(start, min(table.version, start + self.rnd.choice([0, 2, 5, 30]))), "at the end")
+            check = self.check_feed if self.rnd.random() < 0.7 else self.check_changes
+            check(start, self.rnd.randint(start, min(table.version, start + self.rnd.choice([0, 2, 5, 30]))), "at the end")
+        times = self.commit_times()
+        for row in self.engine.answer(f"DESCRIBE HISTORY {self.name}"):
+            if row["version"] in times:
+                self.check_time(row["version"], row["timestamp"])
+        for _ in range(3):
+            self.check_travel("at the end")
+            self.check_feed_by_bounds("at the end")
 
     def check_other_readers(self):
         for name, read in other_readers().items():
@@ -380,6 +520,22 @@ class Run:
         self.counts[f"read by {name}"] += 1
         if got != wanted or len(rows) != len(wanted):
             raise Failure(f"{name} reads other rows", f"{difference(got.items(), wanted.items())}\n{len(rows)} rows")
+
+
+SPLIT = {"update_preimage": "delete", "update_postimage": "insert"}
+
+
+def without_moved(rows, wanted):
+    """@rows without deletes and inserts of equal rows that are not @wanted."""
+    surplus = collections.Counter(map(repr, rows)) - collections.Counter(map(repr, wanted))
+    kept = []
+    for row in rows:
+        version, type_, uid, values = row
+        other = repr((version, "insert" if type_ == "delete" else "delete", uid, values))
+        if surplus[repr(row)] > 0 and surplus[repr(row)] == surplus[other]:
+            continue
+        kept.append(row)
+    return kept
 
 
 def difference(got, wanted):
@@ -430,10 +586,19 @@ def exception_of(reader, run):
         return "Unsupported table features required: [TypeWidening]"
     if reader == "delta-rs" and "vacuumProtocolCheck" in table.properties.features:
         return "Unsupported table features required: [VacuumProtocolCheck]"
+    if reader == "delta-rs" and has_hidden_nulls(table):
+        return "Column is declared as non-nullable but contains null values: those of rows that deletion vectors hide"
     if reader == "duckdb" and table.partition is not None and any(version.properties.mapped for version in table.versions) \
             and table.columns[0].id != table.partition.id:
         return "mapped, and the partition column is not the first: NULL, or another column's values"
     return None
+
+
+def has_hidden_nulls(table):
+    """Whether a column became NOT NULL while deletion vectors may hide rows where it is NULL."""
+    required = {column.id for column in table.columns if column.not_null}
+    tightened = any(not required <= {column.id for column in version.columns if column.not_null} for version in table.versions)
+    return tightened and any(version.properties.vectors for version in table.versions)
 
 
 # ---- many programs ----

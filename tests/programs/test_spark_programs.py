@@ -41,7 +41,7 @@ def choose(run):
     for _ in range(20):
         start = rnd.randint(table.first, table.version)
         end = rnd.randint(start, table.version)
-        if (table.feed_mode(start, end) == "legacy" and table.feed_is_certain(start) and table.feed_schema_is_additive(start, end)
+        if (table.feed_mode(start, end) == "legacy" and table.feed_is_certain(start) and table.feed_schema_is_additive(start, end, "legacy")
                 and len(feeds) < 3 and [start, end] not in feeds):
             feeds.append([start, end])
     return {"name": run.name, "path": str(run.path), "contents": versions, "feeds": feeds,
@@ -87,7 +87,7 @@ def compare(run, job, found, counts):
         got = [(row.pop("_commit_version"), row.pop("_change_type"), row["uid"], row) for row in rows]
         got = [(version, type_, uid, dict(sorted(row.items()))) for version, type_, uid, row in got]
         wanted = [(version, type_, uid, dict(sorted(row.items()))) for version, type_, uid, row in run.table.feed(start, end)]
-        got, wanted = (run.table.normalized_feed(changes, start, end) for changes in (got, wanted))
+        got, wanted = (run.table.normalized_feed(changes, start, end, "legacy") for changes in (got, wanted))
         counts["feeds compared"] += 1
         if got != wanted:
             failures.append(f"another feed from {start} to {end}\n{programs.difference(got, wanted)}")
