@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_VALUES 1000
+#define SAMPLE     8192 /* rows that are looked at first */
 
 /* How values of a kind become constants: DuckDB text around `c0`, NULL for kinds that have none. */
 static const char *
@@ -80,47 +81,49 @@ read_constants (DmlTarget *target, const char *sql, BaseTypeKind kind, GError **
 }
 
 static void
-add_skip (DmlTarget *target, guint column, DeltaPredicateOp op, const GArray *constants)
+add_skip (DmlTarget *target, guint column, DeltaPredicateOp op, const DeltaConstant *constants, guint n_constants)
 {
-  gsize size = sizeof (DeltaConstant) * constants->len;
+  gsize size = sizeof (DeltaConstant) * n_constants;
   DeltaConstant *copy = g_malloc (size + 1);
   if (size > 0)
-    memcpy (copy, constants->data, size);
+    memcpy (copy, constants, size);
   g_ptr_array_add (target->skip_texts, copy);
-  DeltaPredicate predicate = { .column = column, .op = op, .constants = copy, .n_constants = constants->len };
+  DeltaPredicate predicate = { .column = column, .op = op, .constants = copy, .n_constants = n_constants };
   g_array_append_val (target->skips, predicate);
 }
 
 gboolean
-dml_skip_by_values (DmlTarget *target, guint column, const char *text, const BaseType *type, GError **error)
+dml_skip_by_values (DmlTarget *target, guint column, const char *text, gint64 n_rows, const BaseType *type,
+                    GError **error)
 {
   BaseTypeKind kind = base_type_kind (type);
   const BaseType *column_type = base_type_field (write_batch_schema (target->batch), column)->type;
   const char *constant = constant_text (kind);
   if (constant == NULL || !compares_plainly (column_type, type))
     return TRUE;
-  g_autofree char *distinct = g_strdup_printf (
-      "SELECT %s FROM (SELECT DISTINCT c0 FROM (%s) WHERE c0 IS NOT NULL LIMIT %d)", constant, text, MAX_VALUES + 1);
-  g_autoptr (GArray) values = read_constants (target, distinct, kind, error);
-  if (values == NULL)
-    return FALSE;
-  if (values->len <= MAX_VALUES) {
-    add_skip (target, column, DELTA_PREDICATE_IN, values);
+  for (gint64 n_seen = MIN (n_rows, SAMPLE);; n_seen = n_rows) { /* mostly some rows tell that there are too many */
+    g_autofree char *distinct =
+        g_strdup_printf ("SELECT %s FROM (SELECT DISTINCT c0 FROM (SELECT c0 FROM (%s) LIMIT %" G_GINT64_FORMAT
+                         ") WHERE c0 IS NOT NULL LIMIT %d)",
+                         constant, text, n_seen, MAX_VALUES + 1);
+    g_autoptr (GArray) values = read_constants (target, distinct, kind, error);
+    if (values == NULL)
+      return FALSE;
+    if (values->len > MAX_VALUES)
+      break;
+    if (n_seen < n_rows)
+      continue;
+    add_skip (target, column, DELTA_PREDICATE_IN, (const DeltaConstant *) (gpointer) values->data, values->len);
     return TRUE;
   }
-  static const struct {
-    const char *function;
-    DeltaPredicateOp op;
-  } bounds[] = { { "min", DELTA_PREDICATE_GE }, { "max", DELTA_PREDICATE_LE } };
-  for (guint i = 0; i < G_N_ELEMENTS (bounds); i++) {
-    g_autofree char *sql =
-        g_strdup_printf ("SELECT %s FROM (SELECT %s(c0) AS c0 FROM (%s))", constant, bounds[i].function, text);
-    g_autoptr (GArray) bound = read_constants (target, sql, kind, error);
-    if (bound == NULL)
-      return FALSE;
-    if (bound->len == 1)
-      add_skip (target, column, bounds[i].op, bound);
-  }
+  static const DeltaPredicateOp ops[] = { DELTA_PREDICATE_GE, DELTA_PREDICATE_LE };
+  g_autofree char *bounds =
+      g_strdup_printf ("SELECT %s FROM (SELECT unnest([min(c0), max(c0)]) AS c0 FROM (%s))", constant, text);
+  g_autoptr (GArray) ends = read_constants (target, bounds, kind, error);
+  if (ends == NULL)
+    return FALSE;
+  for (guint i = 0; i < ends->len; i++)
+    add_skip (target, column, ops[i], &g_array_index (ends, DeltaConstant, i), 1);
   return TRUE;
 }
 
@@ -144,7 +147,8 @@ try_pair (Merge *merge, const SqlExpr *name, SqlExpr *value, GError **error)
   if (constant_text (base_type_kind (type)) == NULL)
     return TRUE;
   g_autoptr (RelationText) text = dml_lower (target, plan, error);
-  return text != NULL && dml_skip_by_values (target, column, relation_text_sql (text)->str, type, error);
+  return text != NULL &&
+         dml_skip_by_values (target, column, relation_text_sql (text)->str, merge->n_source_rows, type, error);
 }
 
 static gboolean

@@ -1,7 +1,7 @@
 /* MERGE.
  *
  *   source ──▶ dml_source                       the query's rows, once; numbered by rowid
- *   dml_source ⋈ target ──▶ dml_match           every match: place, source row, the clause that takes it, old and new values
+ *   dml_source ⋈ target ──▶ dml_match           every match: place, source row, the clause that takes it, old values, computed values
  *   target ▷ dml_match ──▶ dml_rest             rows that no source row matches (only with NOT MATCHED BY SOURCE)
  *   dml_source ▷ dml_match ──▶ rows to insert
  *
@@ -9,8 +9,8 @@
  * it holds; files and row groups are skipped by the source's keys (find_skips, and DuckDB's own filters of the join).
  *
  * Columns of dml_match and dml_rest: c0 file, c1 position, c2 row id, c3 source row, c4 number of the clause or NULL, then old values,
- * then for every UPDATE the values that it sets (NULL in rows of other clauses). Values are cast to the table's types when
- * they are written, so that a cast that fails belongs to a row that is written.
+ * then for every UPDATE the values that it sets (NULL in rows of other clauses), without those that are columns of the source: they
+ * are fetched from dml_source by the source row. Values are cast to the table's types when they are written, so that a cast that fails belongs to a row that is written.
  *
  * A row that several source rows match is an error, whatever the clauses' conditions say, unless the first MATCHED clause is a DELETE
  * without a condition: as Delta for Spark has it. A MERGE that only inserts does not look.
@@ -169,6 +169,7 @@ prepare_clauses (Merge *merge, GError **error)
     const SqlMergeClause *clause = &merge->sql->clauses[i];
     MergeClause *mine = &merge->clauses[i];
     mine->value_at = g_new0 (guint, n_columns + 1);
+    mine->in_source = g_new0 (gboolean, n_columns + 1);
     switch (clause->action) {
     case SQL_MERGE_DELETE:
       continue;
@@ -359,6 +360,28 @@ guarded (const Merge *merge, SqlExpr *value, guint clause, SqlExpr *number)
   return case_of (merge->arena, &when, 1, NULL);
 }
 
+/* The source's column that a value is and nothing more: -1 for others. Such values stay in dml_source until they are written. */
+static int
+plain_source_column (const Merge *merge, const SqlExpr *value)
+{
+  const SqlRelation *source = merge->sql->source;
+  const SqlIdent *own = source->alias;
+  guint column, n_skipped;
+  int index = -1;
+  if (own == NULL && source->kind == SQL_RELATION_TABLE)
+    own = &source->u.table.name.parts[source->u.table.name.n - 1];
+  if (value->kind != SQL_EXPR_COLUMN)
+    return -1;
+  const SqlName *name = &value->u.column.name;
+  if (name->n == 1 && sscanf (name->parts[0].text, DML_SOURCE_COLUMN, &column) == 1)
+    return (int) column;
+  if (name->n != 2 || own == NULL || !base_text_equal_ignore_case (name->parts[0].text, own->text) ||
+      dml_assigned_column (merge->target, name, merge->sql->alias, &column, &n_skipped, NULL) ||
+      !source_column (merge, name->parts[1].text, &index, NULL))
+    return -1;
+  return index;
+}
+
 /* Which old values the clauses of a kind need. */
 static void
 mark_old (const Merge *merge, SqlMergeWhen when, gboolean *needs)
@@ -413,7 +436,11 @@ collect (Merge *merge, MergeGroup *group, GError **error)
       SqlExpr *value = merge->clauses[i].values[k];
       if (value == NULL)
         continue;
-      merge->clauses[i].value_at[k] = items->len;
+      int in_source = matched ? plain_source_column (merge, value) : -1;
+      merge->clauses[i].in_source[k] = in_source >= 0;
+      merge->clauses[i].value_at[k] = in_source >= 0 ? (guint) in_source : items->len;
+      if (in_source >= 0)
+        continue;
       SqlNamed item = dml_named (merge->arena, guarded (merge, value, i, number),
                                  "\x1b"
                                  "new");
@@ -444,12 +471,46 @@ collect (Merge *merge, MergeGroup *group, GError **error)
   return duck_session_execute (target->context->duck, sql, target->context->cancel, error);
 }
 
+/* The clauses of a kind that update, or delete, as a list for IN. */
+static char *
+clause_list (const Merge *merge, SqlMergeWhen when, gboolean updates, gboolean deletes)
+{
+  GString *list = g_string_new ("-2");
+  for (guint i = 0; i < merge->sql->n_clauses; i++) {
+    const SqlMergeClause *clause = &merge->sql->clauses[i];
+    if (clause->when == when && ((updates && is_update (clause)) || (deletes && clause->action == SQL_MERGE_DELETE)))
+      g_string_append_printf (list, ", %u", i);
+  }
+  return g_string_free (list, FALSE);
+}
+
+/* Counts the group's rows that are to change, and whether some are there several times. */
 static gboolean
-check_matches (const Merge *merge, GError **error)
+count_rows (const Merge *merge, MergeGroup *group, gboolean *several, GError **error)
 {
   const DmlContext *context = merge->target->context;
-  gint64 n_several = 0;
+  g_autofree char *updates = clause_list (merge, group->when, TRUE, FALSE);
+  g_autofree char *deletes = clause_list (merge, group->when, FALSE, TRUE);
+  g_autofree char *sql = g_strdup_printf (
+      "SELECT count(*) FILTER (u), count(*) FILTER (d), count(*) FILTER (n > 1) FROM (SELECT count(*) AS n, "
+      "coalesce(bool_or(c4 IN (%s)), false) AS u, coalesce(bool_or(c4 IN (%s)), false) AS d FROM %s GROUP BY c0, c1)",
+      updates, deletes, group->table);
+  g_autoptr (DuckResult) result = duck_session_query_materialized (context->duck, sql, context->cancel, error);
+  const DuckChunk *chunk = NULL;
+  if (result == NULL || !duck_result_next (result, &chunk, error))
+    return FALSE;
+  group->n_updated = duck_vector_int64 (&chunk->columns[0], 0);
+  group->n_deleted = duck_vector_int64 (&chunk->columns[1], 0);
+  group->is_counted = TRUE;
+  *several = duck_vector_int64 (&chunk->columns[2], 0) > 0;
+  return TRUE;
+}
+
+static gboolean
+check_matches (Merge *merge, GError **error)
+{
   gboolean checked = has_clause (merge, SQL_MERGE_MATCHED) || has_clause (merge, SQL_MERGE_NOT_MATCHED_BY_SOURCE);
+  gboolean several = FALSE;
   for (guint i = 0; i < merge->sql->n_clauses; i++) {
     const SqlMergeClause *clause = &merge->sql->clauses[i];
     if (clause->when != SQL_MERGE_MATCHED)
@@ -457,14 +518,9 @@ check_matches (const Merge *merge, GError **error)
     checked = checked && !(clause->action == SQL_MERGE_DELETE && clause->condition == NULL);
     break;
   }
-  if (!checked)
-    return TRUE;
-  if (!duck_session_query_int64 (context->duck,
-                                 "SELECT count(*) FROM (SELECT 1 FROM dml_match GROUP BY c0, c1 HAVING count(*) > 1 "
-                                 "LIMIT 1)",
-                                 context->cancel, &n_several, NULL, error))
+  if (checked && !count_rows (merge, &merge->match, &several, error))
     return FALSE;
-  if (n_several == 0)
+  if (!several)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE,
                   "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in "
@@ -493,17 +549,19 @@ append_piece (Merge *merge, GString *rows, RelationText *text, guint n_extra, co
   g_ptr_array_add (merge->texts, text);
 }
 
-/* The rows that UPDATE clause @index leaves, from its group's table, behind @extra (a list of @n_extra BIGINT columns of it).
+/* The rows that UPDATE clause @index leaves, from its group's table m, behind @extra (a list of @n_extra BIGINT columns of it).
  * Returns: (transfer full). */
 static RelationText *
 updated_rows (Merge *merge, guint index, MergeGroup *group, const char *extra, guint n_extra, GError **error)
 {
   DmlTarget *target = merge->target;
-  BaseType *schema = write_batch_schema (target->batch), *have = relation_plan_schema (group->plan);
+  const MergeClause *clause = &merge->clauses[index];
+  BaseType *schema = write_batch_schema (target->batch);
   guint n_columns = base_type_n_fields (schema);
   g_autoptr (GString) sql = g_string_new ("SELECT ");
   g_autoptr (BaseType) place = base_type_simple (BASE_TYPE_LONG);
   g_autofree gboolean *given = g_new0 (gboolean, n_columns + 1);
+  gboolean fetches = FALSE;
   BaseStructBuilder *builder = base_struct_builder_new ();
   g_string_append (sql, extra);
   for (guint i = 0; i < n_extra; i++) {
@@ -514,14 +572,17 @@ updated_rows (Merge *merge, guint index, MergeGroup *group, const char *extra, g
   }
   for (guint k = 0; k < n_columns; k++) {
     const BaseField *field = base_type_field (schema, k);
-    guint at = merge->clauses[index].values[k] != NULL ? merge->clauses[index].value_at[k] : group->old_at[k];
-    given[k] = merge->clauses[index].values[k] != NULL || !dml_is_generated (field);
+    guint at = clause->values[k] != NULL ? clause->value_at[k] : group->old_at[k];
+    BaseType *have = clause->in_source[k] ? merge->source_schema : relation_plan_schema (group->plan);
+    given[k] = clause->values[k] != NULL || !dml_is_generated (field);
     if (!given[k])
       continue;
-    g_string_append_printf (sql, ", c%u", at);
+    fetches = fetches || clause->in_source[k];
+    g_string_append_printf (sql, ", %s.c%u", clause->in_source[k] ? "s" : "m", at);
     base_struct_builder_add (builder, field->name, base_type_field (have, at)->type, TRUE, NULL);
   }
-  g_string_append_printf (sql, " FROM %s WHERE c4 = %u", group->table, index);
+  g_string_append_printf (sql, " FROM %s m%s WHERE m.c4 = %u", group->table,
+                          fetches ? " JOIN dml_source s ON s.rowid = m.c3" : "", index);
   g_autoptr (BaseType) type = base_struct_builder_end (builder);
   g_autoptr (RelationSource) source = relation_source_new_text ("rows of MERGE", sql->str, type, FALSE);
   g_autoptr (RelationPlan) plan = relation_plan_new_source (source);
@@ -535,7 +596,7 @@ updated_rows (Merge *merge, guint index, MergeGroup *group, const char *extra, g
 static gboolean
 append_updated (Merge *merge, guint index, MergeGroup *group, const char *change_type, GString *rows, GError **error)
 {
-  RelationText *text = updated_rows (merge, index, group, "c2", 1, error);
+  RelationText *text = updated_rows (merge, index, group, "m.c2", 1, error);
   if (text == NULL)
     return FALSE;
   append_piece (merge, rows, text, 1, "c0", change_type);
@@ -547,7 +608,7 @@ static gboolean
 leave_unchanged (Merge *merge, guint index, MergeGroup *group, GError **error)
 {
   const DmlContext *context = merge->target->context;
-  g_autoptr (RelationText) text = updated_rows (merge, index, group, "c0, c1", 2, error);
+  g_autoptr (RelationText) text = updated_rows (merge, index, group, "m.c0, m.c1", 2, error);
   g_autoptr (GString) sql = g_string_new (NULL);
   if (text == NULL)
     return FALSE;
@@ -556,6 +617,7 @@ leave_unchanged (Merge *merge, guint index, MergeGroup *group, GError **error)
   for (guint k = 0; k < base_type_n_fields (write_batch_schema (merge->target->batch)); k++)
     if (merge->clauses[index].values[k] != NULL)
       g_string_append_printf (sql, " AND n.c%u IS NOT DISTINCT FROM g.c%u", 2 + k, group->old_at[k]);
+  group->is_counted = FALSE;
   return duck_session_execute (context->duck, sql->str, context->cancel, error);
 }
 
@@ -590,38 +652,15 @@ append_inserted (Merge *merge, guint index, const char *change_type, GString *ro
   return TRUE;
 }
 
-/* The clauses of a group that do not (or only) update, as a list for IN. */
-static char *
-clause_list (const Merge *merge, SqlMergeWhen when, gboolean updates, gboolean deletes)
-{
-  GString *list = g_string_new ("-2");
-  for (guint i = 0; i < merge->sql->n_clauses; i++) {
-    const SqlMergeClause *clause = &merge->sql->clauses[i];
-    if (clause->when == when && ((updates && is_update (clause)) || (deletes && clause->action == SQL_MERGE_DELETE)))
-      g_string_append_printf (list, ", %u", i);
-  }
-  return g_string_free (list, FALSE);
-}
-
-static gboolean
-count_rows (const Merge *merge, const MergeGroup *group, gboolean updates, gint64 *n_rows, GError **error)
-{
-  const DmlContext *context = merge->target->context;
-  g_autofree char *list = clause_list (merge, group->when, updates, !updates);
-  g_autofree char *sql =
-      g_strdup_printf ("SELECT count(*) FROM (SELECT DISTINCT c0, c1 FROM %s WHERE c4 IN (%s))", group->table, list);
-  return strlen (list) == 2 || duck_session_query_int64 (context->duck, sql, context->cancel, n_rows, NULL, error);
-}
-
 /* Marks the group's rows as gone. */
 static gboolean
 delete_rows (const Merge *merge, MergeGroup *group, GError **error)
 {
+  gboolean several;
   g_autofree char *list = clause_list (merge, group->when, TRUE, TRUE);
   g_autofree char *sql =
       g_strdup_printf ("SELECT c0 AS file_index, c1 AS row_number FROM %s WHERE c4 IN (%s)", group->table, list);
-  return strlen (list) == 2 || (count_rows (merge, group, TRUE, &group->n_updated, error) &&
-                                count_rows (merge, group, FALSE, &group->n_deleted, error) &&
+  return strlen (list) == 2 || ((group->is_counted || count_rows (merge, group, &several, error)) &&
                                 write_batch_delete (merge->target->batch, group->scan, sql, NULL, error));
 }
 
@@ -758,6 +797,7 @@ merge_clear (Merge *merge)
   for (guint i = 0; merge->clauses != NULL && i < merge->sql->n_clauses; i++) {
     g_free (merge->clauses[i].values);
     g_free (merge->clauses[i].value_at);
+    g_free (merge->clauses[i].in_source);
   }
   g_free (merge->clauses);
   g_ptr_array_unref (merge->texts);

@@ -72,11 +72,12 @@ static gboolean
 skip_by_column (DmlTarget *target, guint column, GError **error)
 {
   const BaseType *type = base_type_field (write_batch_schema (target->batch), column)->type;
-  g_autofree char *nulls = g_strdup_printf ("SELECT count(*) FROM dml_rows WHERE c%u IS NULL", column);
+  g_autofree char *count =
+      g_strdup_printf ("SELECT CASE WHEN count(*) > count(c%u) THEN -1 ELSE count(*) END FROM dml_rows", column);
   g_autofree char *text = g_strdup_printf ("SELECT c%u AS c0 FROM dml_rows", column);
-  gint64 n_nulls = 0;
-  return duck_session_query_int64 (target->context->duck, nulls, target->context->cancel, &n_nulls, NULL, error) &&
-         (n_nulls > 0 || dml_skip_by_values (target, column, text, type, error));
+  gint64 n_rows = 0; /* -1: NULLs among them */
+  return duck_session_query_int64 (target->context->duck, count, target->context->cancel, &n_rows, NULL, error) &&
+         (n_rows < 0 || dml_skip_by_values (target, column, text, n_rows, type, error));
 }
 
 /* Deletes the rows whose values of @columns some new row has. */
