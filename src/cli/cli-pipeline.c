@@ -29,8 +29,8 @@ cli_pipeline_options_add (CliPipelineOptions *options, GOptionContext *context)
   g_option_context_add_main_entries (context, entries, NULL);
 }
 
-static gboolean
-apply_sets (BaseSettings *settings, char **sets, GError **error)
+gboolean
+cli_apply_sets (BaseSettings *settings, char **sets, GError **error)
 {
   for (guint i = 0; sets != NULL && sets[i] != NULL; i++) {
     const char *equals = strchr (sets[i], '=');
@@ -66,7 +66,7 @@ read_spec (CliPipeline *pipeline, const CliPipelineOptions *options, GError **er
       (configuration = pipeline_spec_settings (pipeline->spec, error)) == NULL)
     return FALSE;
   pipeline->settings = base_settings_new (configuration);
-  return apply_sets (pipeline->settings, options->set, error);
+  return cli_apply_sets (pipeline->settings, options->set, error);
 }
 
 gboolean

@@ -12,6 +12,7 @@ typedef struct {
   char *warehouse;
   char *output;
   char *file;
+  char **set;
   char **rest;
 } SqlOptions;
 
@@ -21,6 +22,7 @@ sql_options_clear (SqlOptions *options)
   g_free (options->warehouse);
   g_free (options->output);
   g_free (options->file);
+  g_strfreev (options->set);
   g_strfreev (options->rest);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SqlOptions, sql_options_clear)
@@ -35,6 +37,8 @@ parse_options (int argc, char **argv, SqlOptions *options, GError **error)
     { "output", 'o', 0, G_OPTION_ARG_STRING, &options->output, "table (default), json or csv", "FORM" },
     { "file", 'f', 0, G_OPTION_ARG_FILENAME, &options->file, "read the statements from a file, - is standard input",
       "FILE" },
+    { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->set,
+      "a setting from the start, also of the engine; repeatable", "KEY=VALUE" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->rest, NULL, NULL },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
@@ -95,14 +99,16 @@ run_sql (const CliContext *context, const SqlOptions *options, CliOutput output,
 {
   g_autofree char *directory = cli_warehouse (context, options->warehouse, error);
   g_autofree char *text = NULL;
+  g_autoptr (BaseSettings) settings = base_settings_new (NULL);
   g_autoptr (SluiceWarehouse) warehouse = NULL;
   g_autoptr (SluiceSession) session = NULL;
   const char *name;
   gsize length;
 
-  if (directory == NULL || (text = read_text (options, &length, &name, error)) == NULL)
+  if (directory == NULL || !cli_apply_sets (settings, options->set, error) ||
+      (text = read_text (options, &length, &name, error)) == NULL)
     return FALSE;
-  warehouse = session_warehouse_open (directory, context->environment, NULL, error);
+  warehouse = session_warehouse_open (directory, context->environment, settings, error);
   if (warehouse == NULL || (session = session_new (warehouse, error)) == NULL)
     return FALSE;
   session_use_cancel (session, context->cancel);

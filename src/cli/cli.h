@@ -2,6 +2,7 @@
 #pragma once
 
 #include <base-cancel.h>
+#include <base-settings.h>
 #include <glib.h>
 #include <session.h>
 
@@ -58,5 +59,8 @@ gboolean cli_run_text (SluiceSession *session, const char *text, gsize length, c
 /* The warehouse: @option, SLUICE_WAREHOUSE, spark.sql.warehouse.dir of the spec file here or above, `warehouse` beside that file, else
  * `warehouse` in the working directory. Errors: those of a spec file that does not read. Returns: (transfer full). */
 char *cli_warehouse (const CliContext *context, const char *option, GError **error);
+
+/* Puts the `key=value` of each --set into @settings. @sets: (nullable). Errors: INVALID_OPTION; those of base_settings_set(). */
+gboolean cli_apply_sets (BaseSettings *settings, char **sets, GError **error);
 
 G_END_DECLS

@@ -32,6 +32,7 @@
 
 #define GUESSED_ROW_BYTES 32     /* where a file's statistics give no number of rows */
 #define ROW_GROUP_ROWS    122880 /* DuckDB's own; a file of fewer rows has nothing to share among threads */
+#define MOST_LISTED_ROWS  256    /* of the wanted rows by number in the SQL text */
 
 struct DeltaScan {
   gatomicrefcount references;
@@ -956,6 +957,34 @@ append_join (Branch *branch, GString *sql)
   g_string_append_printf (sql, " JOIN sluice_files(%" G_GUINT64_FORMAT "::UBIGINT) v ON v.ix = f.file_index", handle);
 }
 
+/* ` AND f.file_row_number …` when only some rows are wanted: it keeps DuckDB from reading the row groups that have none of them. */
+static void
+append_wanted_rows (const Branch *branch, GString *sql)
+{
+  g_autoptr (DeltaVector) wanted = delta_vector_new ();
+  guint64 rows[MOST_LISTED_ROWS + 1];
+  guint64 first, last;
+  gsize n_rows;
+
+  for (guint i = 0; i < branch->n_items; i++) {
+    if (!branch->items[i]->only)
+      return;
+    delta_vector_add_all (wanted, branch->items[i]->vector);
+  }
+  if (!delta_vector_next (wanted, 0, &first) || !delta_vector_last (wanted, &last))
+    return;
+  n_rows = delta_vector_list (wanted, first, last, rows, G_N_ELEMENTS (rows));
+  if (n_rows > MOST_LISTED_ROWS) {
+    g_string_append_printf (sql, " AND f.file_row_number BETWEEN %" G_GUINT64_FORMAT " AND %" G_GUINT64_FORMAT, first,
+                            last);
+    return;
+  }
+  g_string_append (sql, " AND f.file_row_number IN (");
+  for (gsize i = 0; i < n_rows; i++)
+    g_string_append_printf (sql, "%s%" G_GUINT64_FORMAT, i > 0 ? ", " : "", rows[i]);
+  g_string_append (sql, ")");
+}
+
 static void
 append_filter (Branch *branch, GString *sql)
 {
@@ -975,6 +1004,7 @@ append_filter (Branch *branch, GString *sql)
   duck_holds_add (branch->builder->scan->holds, delta_table_engine (branch->builder->table), handle);
   g_string_append_printf (sql, " WHERE sluice_live(%" G_GUINT64_FORMAT "::UBIGINT, f.file_index, f.file_row_number)",
                           handle);
+  append_wanted_rows (branch, sql);
 }
 
 /* ` FROM read_parquet([paths], …`. With an explicit schema DuckDB looks into no file while it plans: without a number of rows it would

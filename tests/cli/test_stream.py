@@ -454,6 +454,7 @@ class Schemas(unittest.TestCase):
         del fields[2]
 
     def test_without_tracking_a_rename_or_drop_on_the_way_is_refused(self):
+        """R19, as a stream."""
         for edit in (self.rename, self.drop):
             for feed in ([], ["--changes"]):
                 with Warehouse() as w:

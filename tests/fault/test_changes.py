@@ -3,7 +3,7 @@
 
 A statement on rows of its own must succeed whatever the others do; one on the counter may fail by the name of a conflict, and then has
 done nothing. In the end the counter says how many succeeded, every partition is as its owner left it, and the change feed of all versions
-adds up to the table.
+adds up to the table (R59).
 
 usage: test_changes.py [PROCESSES] [ROUNDS]
 """

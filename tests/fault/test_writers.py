@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eight processes append 100 commits each to one table: every version and every row must be there.
+"""Eight processes append 100 commits each to one table: every version and every row must be there (R60).
 
 usage: test_writers.py [PROCESSES] [COMMITS]
 """

@@ -130,6 +130,9 @@ test_errors_go_to_stderr (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
   g_assert_cmpstr (fixture->out, ==, "{\"a\":1}\n");
   g_assert_true (g_str_has_prefix (fixture->err, "[TABLE_OR_VIEW_NOT_FOUND] "));
   g_assert_nonnull (strstr (fixture->err, "42P01"));
+  run (fixture, "sql", "--set", "engine.memoryLimit", "SELECT 1", NULL);
+  g_assert_cmpint (fixture->code, ==, 1);
+  g_assert_true (g_str_has_prefix (fixture->err, "[INVALID_OPTION] "));
 }
 
 static void
