@@ -34,6 +34,7 @@ class Column:
 class Row:
     values: dict  # column id → value; a missing id is NULL
     changed_at: int | None  # the version that inserted or last updated it; None: rows got their ids later, and it is not known yet when
+    life: int = 0  # another one has another row id
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Change:
     type: str  # insert, delete, update_preimage, update_postimage
     uid: int
     values: dict
+    life: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Version:
     constraints: dict  # name → function of a row's values
     partition: Column | None
     swaps_files: bool  # a legacy feed of it may also show rows of files that went and came back, as delete and insert
+    hides_equal: bool = False  # a legacy feed of it need not show rows whose values stay the same as changes
 
 
 class Edit:
@@ -76,7 +79,7 @@ class Edit:
         self.partition = table.partition
         self.version = table.version + 1
         self.changes = []
-        self.swaps_files = False
+        self.swaps_files = self.hides_equal = False
         self.written = []  # the values of rows that constraints see
 
     def generated(self, values, given):
@@ -93,29 +96,40 @@ class Edit:
         self.written.append(values)
 
     def delete(self, uid):
-        self.changes.append(Change("delete", uid, self.rows.pop(uid).values))
+        row = self.rows.pop(uid)
+        self.changes.append(Change("delete", uid, row.values, row.life))
 
     def update(self, uid, given):
         """A pair, also when nothing is different (cdf.md §5.3, 4). Generated columns that are not @given follow those that are."""
         values = self.rows[uid].values | given
         values |= self.generated(values, given)
-        self.changes.append(Change("update_preimage", uid, self.rows[uid].values))
-        self.changes.append(Change("update_postimage", uid, values))
-        self.rows[uid] = Row(values, self.version)
+        self.pair(uid, self.rows[uid], values)
+        self.rows[uid] = Row(values, self.version, self.rows[uid].life)
+        self.written.append(values)
+
+    def pair(self, uid, before, values):
+        self.changes.append(Change("update_preimage", uid, before.values, before.life))
+        self.changes.append(Change("update_postimage", uid, values, before.life))
+
+    def replace(self, uid, given):
+        """A writer that keeps no row ids writes the row anew: it is another one, which only shows if it has other values (§5.3, 5)."""
+        before, values = self.rows[uid], self.rows[uid].values | given
+        if values != before.values:
+            self.changes += [Change("delete", uid, before.values, before.life), Change("insert", uid, values, self.version)]
+        self.rows[uid] = Row(values, self.version, self.version)
         self.written.append(values)
 
     def restore(self, version):
         """Rows come back with their ids and the versions that changed them (§5.2, 5)."""
-        now, then = self.rows, version.rows
-        for uid in now.keys() - then.keys():
-            self.changes.append(Change("delete", uid, now[uid].values))
-        for uid in then.keys() - now.keys():
-            self.changes.append(Change("insert", uid, then[uid].values))
-        for uid in now.keys() & then.keys():
-            if now[uid].changed_at != then[uid].changed_at:
-                self.changes.append(Change("update_preimage", uid, now[uid].values))
-                self.changes.append(Change("update_postimage", uid, then[uid].values))
-        self.rows, self.columns = dict(then), version.columns
+        now, then = ({(uid, row.life): row for uid, row in rows.items()} for rows in (self.rows, version.rows))
+        for uid, life in now.keys() - then.keys():
+            self.changes.append(Change("delete", uid, now[uid, life].values, life))
+        for uid, life in then.keys() - now.keys():
+            self.changes.append(Change("insert", uid, then[uid, life].values, life))
+        for uid, life in now.keys() & then.keys():
+            if now[uid, life].changed_at != then[uid, life].changed_at:
+                self.pair(uid, now[uid, life], then[uid, life].values)
+        self.rows, self.columns = dict(version.rows), version.columns
         self.properties = dataclasses.replace(version.properties, features=self.properties.features | version.properties.features,
                                               stamped=self.properties.stamped)
         self.constraints, self.partition, self.swaps_files = version.constraints, version.partition, True
@@ -172,10 +186,10 @@ class Table:
         """@n_commits: the log's versions of this edit; all but the last leave the table as it was."""
         for _ in range(n_commits - 1):
             before = self.versions[-1]
-            self.versions.append(dataclasses.replace(before, changes=(), swaps_files=False))
+            self.versions.append(dataclasses.replace(before, changes=(), swaps_files=False, hides_equal=False))
         if n_commits > 0:
             self.versions.append(Version(tuple(edit.columns), edit.rows, tuple(edit.changes), edit.properties, edit.constraints,
-                                         edit.partition, edit.swaps_files))
+                                         edit.partition, edit.swaps_files, edit.hides_equal))
 
     # ---- contents ----
 
@@ -236,22 +250,31 @@ class Table:
         lives = {}
         for number in range(start, end + 1):
             for change in self.versions[number].changes:
-                lives.setdefault(change.uid, []).append((number, change))
+                lives.setdefault((change.uid, change.life), []).append((number, change))
         columns = self.feed_columns(start, end)
-        for uid, life in lives.items():
-            (first_at, first), (last_at, last) = life[0], life[-1]
+        for (uid, _), changes in lives.items():
+            (first_at, first), (last_at, last) = changes[0], changes[-1]
             was, is_ = first.type in ("delete", "update_preimage"), last.type in ("insert", "update_postimage")
             if was:
                 yield first_at, "update_preimage" if is_ else "delete", uid, shown(first.values, columns)
             if is_:
                 yield last_at, "update_postimage" if was else "insert", uid, shown(last.values, columns)
 
+    def without_equal(self, changes):
+        """@changes without rows that are as they were in versions that need not show them."""
+        seen = {}
+        for version, type_, uid, values in changes:
+            seen.setdefault((version, uid), []).append(values)
+        return [change for change in changes if not self.versions[change[0]].hides_equal
+                or [change[3]] * 2 != seen[change[0], change[2]]]
+
     def normalized_feed(self, changes, start, end, mode):
         """@changes without what may be told in two ways. In a legacy feed of versions that swap files, pairs are deletes and inserts, and a
-        row that is both deleted and inserted with the same values is not there."""
+        row that is both deleted and inserted with the same values is not there; it is not there either where such rows need not be."""
         changes = self.without_dropped(changes, self.feed_columns(start, end))
         if mode != "legacy":
             return sorted(changes, key=repr)
+        changes = self.without_equal(list(changes))
         kept, swapped = [], {}
         halves = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
         for version, type_, uid, values in changes:

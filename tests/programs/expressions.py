@@ -47,7 +47,8 @@ def literal(value, type_):
 
 def choices_of(table, column):
     if table.partition is not None and column.id == table.partition.id:
-        return PARTITION_VALUES[column.type]
+        # delta-rs does not find the file it removes when its path is not ASCII, and goes on reading it.
+        return [value for value in PARTITION_VALUES[column.type] if not (table.with_foreign and value == "ü%20")]
     return VALUES[column.type]
 
 

@@ -11,8 +11,15 @@ KINDS = {}  # name → (weight, function)
 
 
 @dataclasses.dataclass
+class Foreign:
+    """What another writer does: a function of a DeltaTable of delta-rs."""
+    text: str
+    go: typing.Callable
+
+
+@dataclasses.dataclass
 class Statement:
-    """@run: SQL texts, or functions of the runner. @edit: what changes. @errors: conditions one of which must come instead; @may: those
+    """@run: SQL texts, functions of the runner, or Foreign. @edit: what changes. @errors: conditions one of which must come instead; @may: those
     that may. @n_commits: how many versions it makes; None: one, or also none where no row changes. @affected: what num_affected_rows must say."""
     run: list
     edit: model.Edit | None = None
@@ -541,7 +548,7 @@ def switch_default(rnd, t):
     column = rnd.choice(columns)
     value = None
     if column.default is None or rnd.random() < 0.5:
-        value = rnd.choice([value for value in choices_of(t, column) if value is not None])
+        value = rnd.choice([value for value in choices_of(t, column) if value not in (None, "")])
     edit.columns = tuple(dataclasses.replace(one, default=value) if one is column else one for one in t.columns)
     action = "DROP DEFAULT" if value is None else f"SET DEFAULT {literal(value, column.type)}"
     sql = f"ALTER COLUMN {quoted(column.name)} {action}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Random programs of statements over one table against a model of it. See README.md.
 
-usage: test_programs.py [--programs N] [--seed S] [--jobs N] [--statements MIN-MAX]
-       test_programs.py --program NAME [--keep 0,3,…] [--statements MIN-MAX]
+usage: test_programs.py [--programs N] [--seed S] [--jobs N] [--statements MIN-MAX] [--foreign]
+       test_programs.py --program NAME [--keep 0,3,…] [--statements MIN-MAX] [--foreign]
 """
 import argparse
 import collections
@@ -23,7 +23,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent / "model")]
 import expressions  # noqa: E402
+import foreign  # noqa: E402
 import programs_model as model  # noqa: E402
+import rewriter  # noqa: E402, F401
 import statements  # noqa: E402
 
 RUN_STATEMENTS = pathlib.Path(os.environ.get("SLUICE_BUILD", ROOT / "build")) / "tests/programs/run-statements"
@@ -121,17 +123,18 @@ def with_rules(rnd, column):
         return dataclasses.replace(column, not_null=rnd.random() < 0.2)
     kind = rnd.random()
     if kind < 0.25:
-        column = dataclasses.replace(column, default=rnd.choice(expressions.VALUES[column.type]))
+        # '' would be NULL in a partition
+        column = dataclasses.replace(column, default=rnd.choice([value for value in expressions.VALUES[column.type] if value != ""]))
     elif kind < 0.5 and column.id != 1:
         column = dataclasses.replace(column, generation=generation_of(rnd, column.type))
     return dataclasses.replace(column, not_null=rnd.random() < 0.2)
 
 
-def options_of(rnd):
-    """What the table is like."""
+def options_of(rnd, with_foreign):
+    """What the table is like. @with_foreign: only what delta-rs writes."""
     mapping = rnd.choice(["none", "none", "name", "id"])
     has_rules = rnd.random() < 0.4
-    properties = model.Properties(legacy=rnd.random() < 0.5, tracked=rnd.random() < 0.6, mapped=mapping != "none", vectors=rnd.random() < 0.5)
+    properties = model.Properties(legacy=rnd.random() < 0.5, tracked=rnd.random() < 0.6 and not with_foreign, mapped=mapping != "none", vectors=rnd.random() < 0.5)
     names = ["a b", "ü,;{}", "C", "d"] if properties.mapped else ["b", "C", "d_1", "_e"]
     columns = [model.Column("uid", "uid", "BIGINT"), model.Column(1, "a", "INT")]
     for name in names[:rnd.randint(1, 4)]:
@@ -144,6 +147,8 @@ def options_of(rnd):
         rnd.shuffle(columns)
     if has_rules:
         columns = [with_rules(rnd, column) for column in columns]
+        if with_foreign:
+            columns = [dataclasses.replace(column, default=None, generation=None) for column in columns]
         partition = next((column for column in columns if partition and column.id == partition.id), None)
         if any(column.default is not None for column in columns):
             properties = dataclasses.replace(properties, features=frozenset([statements.DEFAULTS]))
@@ -152,12 +157,12 @@ def options_of(rnd):
         "delta.enableDeletionVectors": properties.vectors, "delta.columnMapping.mode": mapping,
         "delta.checkpointInterval": rnd.choice([2, 3, 5, 10]),
     }
-    if rnd.random() < 0.2:
+    if rnd.random() < 0.2 and not with_foreign:
         settings["delta.enableInCommitTimestamps"] = True
         properties = dataclasses.replace(properties, stamped=True)
     if rnd.random() < 0.2:
         settings["delta.checkpointPolicy"] = "v2"
-    if rnd.random() < 0.2:
+    if rnd.random() < 0.2 and not with_foreign:
         settings["delta.enableTypeWidening"] = True
     if rnd.random() < 0.2:
         settings["delta.dataSkippingNumIndexedCols"] = rnd.choice([0, 1])
@@ -165,13 +170,17 @@ def options_of(rnd):
 
 
 class Program:
-    """A table and the statements drawn for it; statement i depends on its own seed and on the table as it is then."""
+    """A table and the statements drawn for it; statement i depends on its own seed and on the table as it is then. @with_foreign: delta-rs
+    writes too."""
 
-    def __init__(self, seed, n_statements=None):
+    def __init__(self, seed, n_statements=None, with_foreign=False):
         self.seed = seed
         rnd = random.Random(seed)
-        self.columns, self.properties, self.partition, self.settings = options_of(rnd)
-        names, weights = zip(*((name, weight) for name, (weight, _) in statements.KINDS.items()))
+        self.columns, self.properties, self.partition, self.settings = options_of(rnd, with_foreign)
+        self.kinds, self.with_foreign = statements.KINDS, with_foreign
+        if with_foreign:
+            self.kinds = {name: kind for name, kind in self.kinds.items() if name not in foreign.EXCLUDED} | foreign.FOREIGN
+        names, weights = zip(*((name, weight) for name, (weight, _) in self.kinds.items()))
         chosen = rnd.choices(names, weights, k=rnd.randint(*(n_statements or (5, 30))))
         self.statements = [(name, f"{seed}/{index}") for index, name in enumerate(chosen)]
 
@@ -189,7 +198,7 @@ class Run:
         self.counts = collections.Counter()
         self.rnd = random.Random(f"checks of {program.seed}")
         self.table = None
-        self.row_ids = collections.defaultdict(dict)  # epoch → uid → row id
+        self.row_ids = collections.defaultdict(dict)  # epoch → (uid, life) → row id
         self.times = {}  # version → _commit_timestamp
 
     # what statements may do beside SQL
@@ -219,6 +228,14 @@ class Run:
             first -= 1
         return min([first] if first == 0 else [one for one in checkpoints if one >= first], default=first)
 
+    def delta_rs(self, part):
+        import deltalake
+        self.log.append(f"-- delta-rs: {part.text}")
+        try:
+            part.go(deltalake.DeltaTable(str(self.path)))
+        except Exception as error:
+            raise Problem("DELTA_RS", str(error)) from None
+
     def sql(self, text):
         self.log.append(text + ";")
         return self.engine.answer(text)
@@ -232,7 +249,8 @@ class Run:
         self.table.name = self.name
         self.table.settings, self.table.first_properties = self.program.settings, self.program.properties
         self.table.widens = "delta.enableTypeWidening" in self.program.settings
-        self.table.commit_times = self.commit_times
+        self.table.path = self.path
+        self.table.commit_times, self.table.with_foreign = self.commit_times, self.program.with_foreign
         for index, (kind, seed) in enumerate(self.program.statements):
             if keep is None or index in keep:
                 self.step(kind, random.Random(seed))
@@ -241,7 +259,7 @@ class Run:
 
     def step(self, kind, rnd):
         table = self.table
-        statement = None if kind in WITHOUT else statements.KINDS[kind][1](rnd, table)
+        statement = None if kind in WITHOUT else self.program.kinds[kind][1](rnd, table)
         if statement is None:
             return
         self.counts[kind] += 1
@@ -250,6 +268,8 @@ class Run:
             for part in statement.run:
                 if isinstance(part, str):
                     rows = self.sql(part)
+                elif isinstance(part, statements.Foreign):
+                    self.delta_rs(part)
                 else:
                     self.log.append(f"-- {kind}")
                     part(self)
@@ -318,8 +338,9 @@ class Run:
         ids = self.row_ids[found.properties.epoch]
         for row in rows:
             uid, id_, at, known = row["uid"], row["+id"], row["+at"], found.rows[row["uid"]].changed_at
-            if id_ is None or ids.setdefault(uid, id_) != id_:
-                raise Failure("other row id", f"uid {uid} at version {version} {when}: {id_}, it was {ids[uid]}")
+            one = uid, found.rows[uid].life
+            if id_ is None or ids.setdefault(one, id_) != id_:
+                raise Failure("other row id", f"uid {uid} at version {version} {when}: {id_}, it was {ids[one]}")
             if known is None:
                 self.learn(uid, at, found.properties.epoch)
             elif known != at:
@@ -332,7 +353,7 @@ class Run:
         for version in self.table.versions:
             row = version.rows.get(uid)
             if row is not None and row.changed_at is None and version.properties.epoch == epoch:
-                version.rows[uid] = model.Row(row.values, at)
+                version.rows[uid] = dataclasses.replace(row, changed_at=at)
 
     def commit_times(self):
         """version → Moment of those in the log: that of the commit's file, or what the commit says (cdf.md §7.6)."""
@@ -652,13 +673,13 @@ def report(engine, program, failure, run):
     return "\n".join(lines + [f"    {line}" for line in shown_run.log])
 
 
-def work(seeds, n_statements, shrinks):
+def work(seeds, how, shrinks):
     """(seed, report or None, counts) of each program."""
     found = []
     with tempfile.TemporaryDirectory(prefix="sluice-programs-") as directory:
         engine = Engine(directory)
         for number, seed in enumerate(seeds):
-            program = Program(seed, n_statements)
+            program = Program(seed, **how)
             try:
                 failure, run = run_program(engine, program, f"t{number}")
                 text = None
@@ -688,13 +709,16 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--statements", default="5-30")
+    parser.add_argument("--foreign", action="store_true", help="delta-rs writes too")
     parser.add_argument("--program", help="the name of one program, as a failure tells it")
     parser.add_argument("--keep", help="with --program: the indexes of the statements that run")
     options = parser.parse_args()
     use_readers()
-    n_statements = tuple(map(int, options.statements.split("-")))
+    how = {"n_statements": tuple(map(int, options.statements.split("-"))), "with_foreign": options.foreign}
+    if options.foreign and not other_readers():
+        return 77
     if options.program is not None:
-        return run_one(options, n_statements)
+        return run_one(options, how)
     print(f"seed {options.seed}", flush=True)
     started = time.monotonic()
     seeds = [f"{options.seed}.{number}" for number in range(options.programs)]
@@ -702,7 +726,7 @@ def main():
     chunks = [seeds[first:first + size] for first in range(0, len(seeds), size)]
     counts, failures = collections.Counter(), collections.Counter()
     with multiprocessing.Pool(options.jobs) as pool:
-        for found in pool.imap_unordered(work_chunk, [(chunk, n_statements) for chunk in chunks]):
+        for found in pool.imap_unordered(work_chunk, [(chunk, how) for chunk in chunks]):
             for _, what, text, run_counts in found:
                 counts += run_counts
                 if what is not None:
@@ -717,15 +741,15 @@ def main():
 
 
 def work_chunk(arguments):
-    seeds, n_statements = arguments
-    return work(seeds, n_statements, True)
+    seeds, how = arguments
+    return work(seeds, how, True)
 
 
-def run_one(options, n_statements):
+def run_one(options, how):
     keep = None if options.keep is None else {int(index) for index in options.keep.split(",") if index}
     with tempfile.TemporaryDirectory(prefix="sluice-programs-") as directory:
         engine = Engine(directory)
-        failure, run = run_program(engine, Program(options.program, n_statements), "t", keep)
+        failure, run = run_program(engine, Program(options.program, **how), "t", keep)
         engine.stop()
     print("\n".join(run.log))
     print("no failure" if failure is None else failure)

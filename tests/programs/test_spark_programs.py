@@ -65,7 +65,7 @@ def wanted_contents(run, version):
     rows = table.contents(version)
     if found.properties.tracked:
         ids = run.row_ids[found.properties.epoch]
-        rows = {uid: row | {"+id": ids[uid], "+at": found.rows[uid].changed_at} for uid, row in rows.items()}
+        rows = {uid: row | {"+id": ids[uid, found.rows[uid].life], "+at": found.rows[uid].changed_at} for uid, row in rows.items()}
     return sorted(rows.values(), key=repr_of)
 
 
