@@ -107,6 +107,13 @@ find_column (GPtrArray *columns, const char *name)
   return NULL;
 }
 
+/* Most rows have nothing there, which to_json() would write out all the same. */
+static void
+append_json (GString *sql, const char *value)
+{
+  g_string_append_printf (sql, "CASE WHEN %s IS NOT NULL THEN CAST(to_json(%s) AS VARCHAR) END", value, value);
+}
+
 /* The expression of one member of @action (its type or NULL). */
 static void
 append_member (GString *sql, const char *action, const DuckType *type, guint index)
@@ -124,13 +131,13 @@ append_member (GString *sql, const char *action, const DuckType *type, guint ind
                             strcmp (members[index].type, "JSON") == 0 ? "VARCHAR" : members[index].type);
     return;
   }
-  g_string_append (sql, strcmp (members[index].type, "JSON") == 0 ? "CAST(to_json(" : "CAST(");
-  g_string_append (sql, action);
-  if (members[index].parent != NULL)
-    g_string_append_printf (sql, ".\"%s\"", members[index].parent);
-  g_string_append_printf (sql, ".\"%s\"", members[index].name);
-  g_string_append_printf (sql, strcmp (members[index].type, "JSON") == 0 ? ") AS VARCHAR)" : " AS %s)",
-                          members[index].type);
+  g_autofree char *value = members[index].parent != NULL ? g_strdup_printf ("%s.\"%s\".\"%s\"", action,
+                                                                            members[index].parent, members[index].name)
+                                                         : g_strdup_printf ("%s.\"%s\"", action, members[index].name);
+  if (strcmp (members[index].type, "JSON") == 0)
+    append_json (sql, value);
+  else
+    g_string_append_printf (sql, "CAST(%s AS %s)", value, members[index].type);
 }
 
 static void
@@ -181,8 +188,9 @@ make_select (GPtrArray *columns, gboolean files_only)
   for (guint i = 0; i < N_RARE; i++) {
     if (i > 0)
       g_string_append (sql, ", ");
+    g_autofree char *column = g_strdup_printf ("\"%s\"", rare_columns[i]);
     if (!files_only && find_column (columns, rare_columns[i]) != NULL)
-      g_string_append_printf (sql, "CAST(to_json(\"%s\") AS VARCHAR)", rare_columns[i]);
+      append_json (sql, column);
     else
       g_string_append (sql, "NULL::VARCHAR");
   }

@@ -181,7 +181,7 @@ find_table (RelationResolver *base, const RelationTableRequest *request, Relatio
   DmlResolver *resolver = (DmlResolver *) base;
   DmlLeaf *leaf = NULL;
   if (request->n_parts == 1 && g_str_equal (request->parts[0], DML_TARGET))
-    leaf = resolver->target->leaf;
+    (leaf = resolver->target->leaf)->base.estimated_rows = delta_snapshot_n_rows (resolver->target->snapshot);
   else if (request->n_parts == 1 && g_str_equal (request->parts[0], DML_SOURCE))
     leaf = resolver->source;
   if (leaf != NULL) {
@@ -271,7 +271,6 @@ dml_target_refresh (DmlTarget *target)
   target->leaf = leaf_new (target->name, write_batch_schema (target->batch), DML_TARGET_COLUMN, target_places,
                            G_N_ELEMENTS (target_places), (const char *const *) target->qualifier);
   target->leaf->target = target;
-  target->leaf->base.estimated_rows = delta_snapshot_n_rows (target->snapshot);
 }
 
 DmlTarget *
