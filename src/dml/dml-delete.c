@@ -86,6 +86,7 @@ delete_once (const DmlContext *context, const SqlStatement *statement, gboolean 
   gboolean ok = delete_->where == NULL ? write_batch_remove_all (target->batch, &n_rows, error)
                                        : dml_delete_matching (target, delete_->where, delete_->alias,
                                                               "the DELETE condition", &n_rows, error);
+  target->scanned_us = g_get_monotonic_time ();
   if (!ok || (write_batch_feed_is_on (target->batch) && write_batch_copies_rows (target->batch) &&
               !write_batch_changes_of_deleted (target->batch, "delete", NULL, error)))
     return FALSE;

@@ -37,7 +37,6 @@ typedef struct {
   MergeGroup match, rest;
   GPtrArray *texts; /* RelationText: live until the rows are written */
   gint64 n_inserted;
-  gint64 scan_ms;
 } Merge;
 
 /* Finds conditions on columns of the target that follow from the source's values where ON says `column = expression of the source`,

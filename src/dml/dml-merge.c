@@ -35,6 +35,7 @@ static const WriteMetric merge_metrics[] = {
   { "numTargetBytesRemoved", G_STRUCT_OFFSET (WriteCounters, bytes_removed) },
   { "numTargetRowsCopied", G_STRUCT_OFFSET (WriteCounters, n_rows_copied) },
   { "numTargetChangeFilesAdded", G_STRUCT_OFFSET (WriteCounters, n_change_files) },
+  { "numOutputRows", G_STRUCT_OFFSET (WriteCounters, n_rows_output) },
   { "numTargetDeletionVectorsAdded", G_STRUCT_OFFSET (WriteCounters, n_vectors_added) },
   { "numTargetDeletionVectorsRemoved", G_STRUCT_OFFSET (WriteCounters, n_vectors_removed) },
   { "numTargetDeletionVectorsUpdated", G_STRUCT_OFFSET (WriteCounters, n_vectors_updated) },
@@ -775,7 +776,7 @@ commit (Merge *merge, gboolean last, gboolean *is_done, GError **error)
     { "numTargetRowsDeleted", n_deleted },
     { "numTargetRowsMatchedDeleted", match->n_deleted },
     { "numTargetRowsNotMatchedBySourceDeleted", rest->n_deleted },
-    { "scanTimeMs", merge->scan_ms },
+    { "materializeSourceTimeMs", (merge->target->scanning_us - merge->target->start_us) / 1000 },
   };
   g_autoptr (json_t) numbers = json_object ();
   for (guint i = 0; i < G_N_ELEMENTS (metrics); i++)
@@ -810,7 +811,10 @@ merge_clear (Merge *merge)
 static gboolean
 run (Merge *merge, GError **error)
 {
-  if (!read_source (merge, error) || !evolve (merge, error) || !prepare_clauses (merge, error))
+  if (!read_source (merge, error))
+    return FALSE;
+  merge->target->scanning_us = g_get_monotonic_time ();
+  if (!evolve (merge, error) || !prepare_clauses (merge, error))
     return FALSE;
   guint n_columns = base_type_n_fields (write_batch_schema (merge->target->batch));
   merge->match =
@@ -818,7 +822,6 @@ run (Merge *merge, GError **error)
   merge->rest = (MergeGroup){ .when = SQL_MERGE_NOT_MATCHED_BY_SOURCE,
                               .table = "dml_rest",
                               .old_at = g_new0 (guint, n_columns + 1) };
-  gint64 start_us = g_get_monotonic_time ();
   if (!dml_merge_find_skips (merge, error) || !collect (merge, &merge->match, error) || !check_matches (merge, error))
     return FALSE;
   if (has_clause (merge, SQL_MERGE_NOT_MATCHED_BY_SOURCE)) {
@@ -827,7 +830,7 @@ run (Merge *merge, GError **error)
     if (!collect (merge, &merge->rest, error))
       return FALSE;
   }
-  merge->scan_ms = (g_get_monotonic_time () - start_us) / 1000;
+  merge->target->scanned_us = g_get_monotonic_time ();
   return apply (merge, error);
 }
 

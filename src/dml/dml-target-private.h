@@ -65,6 +65,8 @@ typedef struct {
 
   gboolean reads_table; /* a query read the target as any other table too: any change of it is a conflict */
   gint64 start_us;      /* monotonic: for executionTimeMs */
+  gint64 scanning_us;   /* the target is scanned from here on */
+  gint64 scanned_us;    /* set when the rows to change were found: for scanTimeMs and rewriteTimeMs; 0 = not told */
 } DmlTarget;
 
 /**

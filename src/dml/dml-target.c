@@ -278,7 +278,7 @@ dml_target_open (const DmlContext *context, const SqlName *name, const char *wha
 {
   g_autoptr (DmlTarget) target = g_new0 (DmlTarget, 1);
   target->context = context;
-  target->start_us = g_get_monotonic_time ();
+  target->start_us = target->scanning_us = g_get_monotonic_time ();
   target->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
   target->skip_texts = g_ptr_array_new_with_free_func (g_free);
   target->snapshot = dml_open (context, name, &target->reference, error);
@@ -669,7 +669,12 @@ dml_target_commit (DmlTarget *target, WriteCommit *commit, gboolean last, gboole
     return TRUE;
   }
   g_autoptr (json_t) metrics = commit->metrics != NULL ? json_incref (commit->metrics) : json_object ();
-  json_object_set_new (metrics, "executionTimeMs", json_integer ((g_get_monotonic_time () - target->start_us) / 1000));
+  gint64 now_us = g_get_monotonic_time ();
+  json_object_set_new (metrics, "executionTimeMs", json_integer ((now_us - target->start_us) / 1000));
+  if (target->scanned_us > 0) {
+    json_object_set_new (metrics, "scanTimeMs", json_integer ((target->scanned_us - target->scanning_us) / 1000));
+    json_object_set_new (metrics, "rewriteTimeMs", json_integer ((now_us - target->scanned_us) / 1000));
+  }
   commit->metrics = metrics;
   commit->reads_table = commit->reads_table || target->reads_table;
   DeltaCommitResult result = { 0 };

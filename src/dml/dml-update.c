@@ -98,6 +98,7 @@ apply (DmlTarget *target, const SqlUpdate *update, const char *text, const GArra
   DuckSession *duck = target->context->duck;
   WriteRowsFlags flags = write_batch_tracks_rows (batch) ? WRITE_ROWS_ROW_ID : WRITE_ROWS_DEFAULT;
   guint64 n_deleted = 1;
+  target->scanned_us = g_get_monotonic_time ();
   if (write_batch_feed_is_on (batch))
     flags |= WRITE_ROWS_CHANGE_TYPE;
   if (update->where == NULL && old->len == 0) {
@@ -112,8 +113,10 @@ apply (DmlTarget *target, const SqlUpdate *update, const char *text, const GArra
       g_string_append_printf (fill, " %s c%u IS DISTINCT FROM c%u", i == 0 ? "WHERE" : "OR", PLACES + i,
                               first + g_array_index (old, guint, i));
     g_autofree char *sql = rows_text (target, "dml_rows", first, flags);
-    if (!duck_session_execute (duck, fill->str, target->context->cancel, error) ||
-        !write_batch_delete (batch, target->scan, "SELECT c0 AS file_index, c1 AS row_number FROM dml_rows", &n_deleted,
+    if (!duck_session_execute (duck, fill->str, target->context->cancel, error))
+      return FALSE;
+    target->scanned_us = g_get_monotonic_time ();
+    if (!write_batch_delete (batch, target->scan, "SELECT c0 AS file_index, c1 AS row_number FROM dml_rows", &n_deleted,
                              error) ||
         (n_deleted > 0 && !write_batch_rows (batch, sql, flags, NULL, error)))
       return FALSE;

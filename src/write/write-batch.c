@@ -287,6 +287,7 @@ write_batch_rows (WriteBatch *batch, const char *sql, WriteRowsFlags flags, guin
   if (!write_stage_run (batch, &stage, &n_written, error))
     return FALSE;
   batch->counters.n_rows_added += n_written;
+  batch->counters.n_rows_output += n_written;
   if ((flags & WRITE_ROWS_CHANGE_TYPE) != 0)
     batch->counters.n_change_rows += n_written;
   if (n_rows != NULL)

@@ -217,6 +217,7 @@ typedef struct {
   guint64 n_vectors_updated; /* of n_vectors_added: on files that had one */
   guint64 n_vectors_removed; /* on files that are removed, or that get another one */
   guint64 n_rows_added, n_rows_deleted, n_rows_copied, n_change_rows;
+  guint64 n_rows_output; /* added and copied */
   guint64 bytes_added;   /* data files, copies included */
   guint64 bytes_removed; /* data files */
   guint64 bytes_changes, bytes_vectors, bytes_side;

@@ -421,6 +421,7 @@ apply_rewrites (WriteBatch *batch, GPtrArray *deletions, GError **error)
   if (!ok)
     return FALSE;
   batch->counters.n_rows_copied += n_copied;
+  batch->counters.n_rows_output += n_copied;
   for (guint i = 0; i < deletions->len; i++) {
     WriteDeletion *deletion = g_ptr_array_index (deletions, i);
     if (!remove_file (batch, deletion->file, error))
