@@ -37,8 +37,9 @@ def arrow_of(rows, columns):
     def values(column):
         found = [row.get(column.id) for row in rows]
         return [value and datetime.date.fromisoformat(value) for value in found] if column.type == "DATE" else found
-    arrays = {column.name: pa.array(values(column), types[column.type]) for column in columns}
-    return pa.table(arrays, schema=pa.schema([pa.field(name, one.type, nullable=one.null_count > 0) for name, one in arrays.items()]))
+    arrays = [pa.array(values(column), types[column.type]) for column in columns]
+    return pa.table(arrays, schema=pa.schema([pa.field(column.name, one.type, nullable=not column.not_null or one.null_count > 0)
+                                              for column, one in zip(columns, arrays)]))
 
 
 def append(path, rows, **options):
