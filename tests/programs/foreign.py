@@ -20,11 +20,18 @@ def foreign(weight):
     return register
 
 
+def has_hidden_nulls(table):
+    """What delta-rs does not read: whether a column became NOT NULL while deletion vectors may hide rows where it is NULL."""
+    required = {column.id for column in table.columns if column.not_null}
+    tightened = any(not required <= {column.id for column in version.columns if column.not_null} for version in table.versions)
+    return tightened and any(version.properties.vectors for version in table.versions)
+
+
 def done(t, text, go, edit, **more):
     """@go: a function of a DeltaTable. What a constraint would refuse is not drawn: delta-rs has its own words for it. It does not record
     an update to equal values."""
     edit.hides_equal = True
-    return None if edit.violations() else Statement([Foreign(text, go)], edit, **more)
+    return None if edit.violations() or has_hidden_nulls(t) else Statement([Foreign(text, go)], edit, **more)
 
 
 # ---- pieces ----

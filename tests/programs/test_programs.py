@@ -607,19 +607,12 @@ def exception_of(reader, run):
         return "Unsupported table features required: [TypeWidening]"
     if reader == "delta-rs" and "vacuumProtocolCheck" in table.properties.features:
         return "Unsupported table features required: [VacuumProtocolCheck]"
-    if reader == "delta-rs" and has_hidden_nulls(table):
+    if reader == "delta-rs" and foreign.has_hidden_nulls(table):
         return "Column is declared as non-nullable but contains null values: those of rows that deletion vectors hide"
     if reader == "duckdb" and table.partition is not None and any(version.properties.mapped for version in table.versions) \
             and table.columns[0].id != table.partition.id:
         return "mapped, and the partition column is not the first: NULL, or another column's values"
     return None
-
-
-def has_hidden_nulls(table):
-    """Whether a column became NOT NULL while deletion vectors may hide rows where it is NULL."""
-    required = {column.id for column in table.columns if column.not_null}
-    tightened = any(not required <= {column.id for column in version.columns if column.not_null} for version in table.versions)
-    return tightened and any(version.properties.vectors for version in table.versions)
 
 
 # ---- many programs ----
