@@ -24,10 +24,11 @@ class Column:
     not_null: bool = False
     default: object = None  # a value; None: NULL, as without DEFAULT
     generation: Generation | None = None
+    era: int = 0  # with column mapping, a table that is replaced has other columns, though their names are the same
 
     def is_read_as(self, reader):
         """Whether rows of this column can be read as rows of @reader (cdf.md §6.3): it may be relaxed, not tightened."""
-        return (self.id, self.name, self.type) == (reader.id, reader.name, reader.type) and self.not_null >= reader.not_null
+        return (self.id, self.name, self.type, self.era) == (reader.id, reader.name, reader.type, reader.era) and self.not_null >= reader.not_null
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,10 +54,11 @@ def definition(column):
 
 
 def create_sql(verb, name, columns, partition, settings):
-    listed = ", ".join(map(definition, columns))
+    """@columns: None: those of a query."""
+    listed = "" if columns is None else f" ({', '.join(map(definition, columns))})"
     partitioned = "" if partition is None else f" PARTITIONED BY ({quoted(partition.name)})"
     properties = ", ".join(f"'{key}' = '{str(value).lower()}'" for key, value in settings.items())
-    return f"{verb} {name} ({listed}){partitioned} TBLPROPERTIES ({properties})"
+    return f"{verb} {name}{listed}{partitioned} TBLPROPERTIES ({properties})"
 
 
 def tuple_of(values, columns):
@@ -425,25 +426,40 @@ def merge_evolution(rnd, t):
 
 # ---- ALTER, REPLACE ----
 
-@kind(0.4)
+@kind(0.6)
 def replace_table(rnd, t):
-    """The same name with other columns and the properties of the beginning. Without column mapping, where names tell what is the same."""
-    if t.properties.mapped:
+    """The same name with other columns and the properties of the beginning; with column mapping, all columns are new ones. Empty, or AS SELECT."""
+    if t.properties.mapped != t.first_properties.mapped:  # it is not said whether a column mapped by its name is one that is not mapped
         return None
     edit = model.Edit(t)
     for uid in list(t.rows):
         edit.delete(uid)
-    edit.columns = tuple(column for column in t.columns if column.id in ("uid", 1) or rnd.random() < 0.7)
-    if len(edit.columns) < 3:
-        edit.columns = t.columns
-    choices = [column for column in edit.columns if column.id not in ("uid", 1) and column.type in PARTITION_VALUES]
-    edit.partition = rnd.choice(choices) if choices and rnd.random() < 0.5 else None
-    if len(edit.columns) == 2:
-        edit.partition = None
+    columns = [column for column in t.columns if column.id in ("uid", 1) or rnd.random() < 0.7]
+    columns = list(t.columns) if len(columns) < 3 else columns
+    with_rows = rnd.random() < 0.5
+    if with_rows:  # a query says nothing of these
+        columns = [dataclasses.replace(column, not_null=False, default=None, generation=None) for column in columns]
+    if t.properties.mapped:
+        columns = [dataclasses.replace(column, era=t.version + 1) for column in columns]
+    choices = [column for column in columns if column.id not in ("uid", 1) and column.type in PARTITION_VALUES]
+    edit.columns, edit.constraints = tuple(columns), {}
+    edit.partition = rnd.choice(choices) if choices and len(columns) > 2 and rnd.random() < 0.5 else None
     epoch = t.properties.epoch + (t.first_properties.tracked and not t.properties.tracked)
-    edit.constraints = {}
     edit.properties = dataclasses.replace(t.first_properties, epoch=epoch, features=t.properties.features | t.first_properties.features)
-    return Statement([create_sql("CREATE OR REPLACE TABLE", t.name, edit.columns, edit.partition, t.settings)], edit, n_commits=(1, 1))
+    if with_rows:
+        rows = [{"uid": t.fresh_uid()} | {column.id: rnd.choice(PARTITION_VALUES[column.type] if column is edit.partition else VALUES[column.type])
+                                          for column in columns if column.id != "uid"} for _ in range(rnd.randint(1, 3))]
+        for row in rows:
+            edit.insert(row["uid"], row)
+        names = ", ".join(quoted(column.name) for column in columns)
+        sql = create_sql("CREATE OR REPLACE TABLE", t.name, None, edit.partition, t.settings)
+        sql += f" AS SELECT * FROM {values_of(rows, columns)} AS v({names})"
+    else:
+        sql = create_sql("CREATE OR REPLACE TABLE", t.name, columns, edit.partition, t.settings)
+    blocked = ("DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION",) * (edit.properties.mapped and edit.properties.legacy)
+    if blocked and t.rows:
+        return Statement([sql], errors=blocked)
+    return Statement([sql], edit, may=blocked, n_commits=(1, 1))
 
 
 @kind(0.7)
@@ -720,3 +736,15 @@ def reopen(rnd, t):
 @kind(0.3)
 def kill(rnd, t):
     return Statement([lambda runner: runner.kill()])
+
+
+@kind(1.5)
+def killed(rnd, t):
+    """The process ends in the middle of a statement: it has made its commit or none."""
+    name = rnd.choice(["insert", "update", "delete", "merge", "merge_star", "overwrite", "replace_where", "optimize", "purge", "restore"])
+    statement = KINDS[name][1](rnd, t)
+    if statement is None or statement.errors:
+        return None
+    *before, sql = statement.run
+    seconds = rnd.random() ** 2 * 0.06
+    return Statement([*before, lambda runner: runner.kill_after(sql, seconds)], statement.edit, n_commits=(0, 1))

@@ -79,6 +79,12 @@ class Engine:
         self.stop()
         self.start()
 
+    def kill_after(self, request, seconds):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        time.sleep(seconds)
+        self.kill()
+
     def reopen(self):
         self.answer(None)
         self.answer("SET TIME ZONE 'UTC'")
@@ -207,6 +213,11 @@ class Run:
 
     def kill(self):
         self.engine.kill()
+
+    def kill_after(self, text, seconds):
+        """Ends the process while a statement runs, or just before or after it."""
+        self.log.append(f"{text};  -- killed after {seconds * 1000:.1f} ms")
+        self.engine.kill_after(text, seconds)
 
     def age(self):
         """The commits of until now were made two months ago."""
