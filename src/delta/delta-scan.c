@@ -29,6 +29,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GUESSED_ROW_BYTES 32     /* where a file's statistics give no number of rows */
 #define ROW_GROUP_ROWS    122880 /* DuckDB's own; a file of fewer rows has nothing to share among threads */
@@ -173,6 +174,31 @@ typedef struct {
   gboolean use_footers;
 } Builder;
 
+static gboolean
+set_gone (Builder *builder, const char *path, GError **error)
+{
+  const DeltaScanRequest *request = builder->request;
+  gboolean is_version = request->inputs == NULL && !request->explicit_inputs;
+
+  return delta_table_set_file_gone (builder->table, path,
+                                    is_version ? delta_snapshot_version (builder->snapshot) : DELTA_VERSION_NONE,
+                                    builder->cancel, error);
+}
+
+static gboolean
+load_vector (Builder *builder, Item *item, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+
+  item->vector = delta_vector_load (builder->table, delta_file_vector (item->file), &failure);
+  if (item->vector != NULL)
+    return TRUE;
+  if (g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_FILE_NOT_FOUND_DETAILED))
+    return set_gone (builder, base_error_param (failure, "path"), error);
+  g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
 /* Finds the filter of one input. @skip: (out): no row can come from it. */
 static gboolean
 settle_rows (Builder *builder, Item *item, const DeltaScanInput *input, gboolean *skip, GError **error)
@@ -191,8 +217,7 @@ settle_rows (Builder *builder, Item *item, const DeltaScanInput *input, gboolean
       *skip = TRUE;
       return TRUE;
     }
-    item->vector = delta_vector_load (builder->table, delta_file_vector (item->file), error);
-    return item->vector != NULL;
+    return load_vector (builder, item, error);
   case DELTA_SCAN_ONLY:
     item->vector = input->vector != NULL ? delta_vector_ref (input->vector) : delta_vector_new ();
     item->only = TRUE;
@@ -219,7 +244,8 @@ add_item (Builder *builder, DeltaFile *file, const DeltaScanInput *input, GError
   item->file = delta_file_ref (file);
   item->values = input != NULL ? input->values : NULL;
   item->path = delta_table_file_path (builder->table, file, error);
-  if (item->path == NULL || !settle_rows (builder, item, input, &skip, error)) {
+  if (item->path == NULL || !settle_rows (builder, item, input, &skip, error) ||
+      (!skip && item->path[0] == '/' && access (item->path, F_OK) != 0 && !set_gone (builder, item->path, error))) {
     item_free (item);
     return FALSE;
   }
@@ -440,6 +466,7 @@ check_fit (Builder *builder, const DeltaFooterNode *footer, const char *path, GE
                   "the column `%s` cannot be read from the data file %s: it is stored there as %s", column, path,
                   worst->type);
   base_error_add_param (error, "path", path);
+  base_error_add_param (error, "column", column);
   return FALSE;
 }
 

@@ -38,6 +38,20 @@ const char *delta_table_location (DeltaTable *table); /* the store's root, for m
 /* The local path DuckDB reads @file by. Errors: UNSUPPORTED_FEATURE for a URI scheme it cannot reach. (transfer full) */
 char *delta_table_file_path (DeltaTable *table, DeltaFile *file, GError **error);
 
+/* Whether the file is there. @path: a key of the store, or absolute. */
+gboolean delta_table_has_file (DeltaTable *table, const char *path);
+/**
+ * delta_table_set_file_gone:
+ * @path: the file, for the message
+ * @version: that needs it; -1 when it is named by the log in another way
+ *
+ * Sets DELTA_FILE_NOT_FOUND_DETAILED (path, version, firstReadableVersion when a later version can be read). Reads the log.
+ *
+ * Returns: FALSE.
+ */
+gboolean delta_table_set_file_gone (DeltaTable *table, const char *path, DeltaVersion version, BaseCancel *cancel,
+                                    GError **error);
+
 /* Whether the directory holds a Delta log (at least one commit or checkpoint). */
 gboolean delta_table_exists (DeltaTable *table, gboolean *exists, GError **error);
 

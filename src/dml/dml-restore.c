@@ -113,25 +113,12 @@ open_old (const DmlContext *context, const CatalogReference *reference, DeltaSna
 /* ---- whether its files are there ---- */
 
 static gboolean
-is_there (DeltaTable *table, const char *path)
-{
-  g_autofree char *local = path[0] == '/' ? g_strdup (path) : store_local_path (delta_table_store (table), path);
-
-  return local == NULL || g_file_test (local, G_FILE_TEST_EXISTS);
-}
-
-static gboolean
 require_there (DeltaSnapshot *old, const char *path, GError **error)
 {
-  if (is_there (delta_snapshot_table (old), path))
-    return TRUE;
-  base_error_set (error, SLUICE_ERROR_DELTA_FILE_NOT_FOUND_DETAILED,
-                  "Version %" G_GINT64_FORMAT " cannot be restored: its file `%s` is not there any more.",
-                  delta_snapshot_version (old), path);
-  base_error_add_param (error, "path", path);
-  base_error_set_hint (error, "%s",
-                       "VACUUM removes files that only versions older than delta.deletedFileRetentionDuration need.");
-  return FALSE;
+  DeltaTable *table = delta_snapshot_table (old);
+
+  return delta_table_has_file (table, path) ||
+         delta_table_set_file_gone (table, path, delta_snapshot_version (old), NULL, error);
 }
 
 static gboolean

@@ -602,6 +602,28 @@ join_values (Builder *builder, const Segment *segment, DeltaScan *scan)
   return g_string_free (sql, FALSE);
 }
 
+/* Without column mapping a column may have left and come back with another type; the rows of the older one, deleted at the start of the
+ * range, do not fit the schema of the read. @failure: (transfer full). */
+static void
+set_scan_error (const Builder *builder, GError *failure, GError **error)
+{
+  const FeedRange *range = builder->range;
+  const char *column = base_error_param (failure, "column");
+  g_autoptr (GError) cause = failure;
+
+  if (!g_error_matches (failure, SLUICE_ERROR, SLUICE_ERROR_DELTA_DATA_FILE_UNREADABLE) || column == NULL) {
+    g_propagate_error (error, g_steal_pointer (&cause));
+    return;
+  }
+  base_error_set (error, SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA,
+                  "the change feed of %s from version %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " cannot be read: %s",
+                  delta_table_location (range->table), range->start, range->end, cause->message);
+  base_error_add_param (error, "column", column);
+  base_error_set_hint (
+      error, "the column had another type before; start after the version that replaced it, which DESCRIBE HISTORY "
+             "shows, or do not select the column");
+}
+
 /* One delta scan. @all_columns: (nullable): instead of those that are asked for. Returns: (transfer full). */
 static char *
 scan_text (Builder *builder, const Segment *segment, const DeltaScanColumn *all_columns, GError **error)
@@ -623,13 +645,16 @@ scan_text (Builder *builder, const Segment *segment, const DeltaScanColumn *all_
                                .row_number_name = by_row || ordered || ids ? FEED_OWN_PLACE : NULL,
                                .metadata = segment->metadata };
   DeltaScan *scan;
+  g_autoptr (GError) failure = NULL;
   g_autofree char *sql = NULL;
 
   if (segment->keys_only)
     request.n_columns = 0;
-  scan = delta_scan_new (builder->range->snapshot, &request, builder->cancel, error);
-  if (scan == NULL)
+  scan = delta_scan_new (builder->range->snapshot, &request, builder->cancel, &failure);
+  if (scan == NULL) {
+    set_scan_error (builder, g_steal_pointer (&failure), error);
     return NULL;
+  }
   g_ptr_array_add (builder->scan->scans, scan);
   if (!segment->keys_only)
     builder->scan->n_files += delta_scan_n_files (scan);
