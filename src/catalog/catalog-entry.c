@@ -235,7 +235,7 @@ put_in_transaction (Catalog *catalog, const CatalogNew *new_entry, PutRule rule,
                     CatalogEntry **entry, GError **error)
 {
   g_autofree char *schema = catalog_fold_name (new_entry->schema);
-  g_autofree char *name = catalog_check_name (new_entry->name, error);
+  g_autofree char *name = catalog_check_relation_name (new_entry->name, error);
   g_autoptr (CatalogEntry) found = NULL;
   gboolean is_there, ok;
 
@@ -417,7 +417,7 @@ catalog_rename (Catalog *catalog, const char *schema, const char *name, const ch
   g_autofree char *from_schema = catalog_fold_name (schema);
   g_autofree char *from = catalog_fold_name (name);
   g_autofree char *to_schema = catalog_fold_name (new_schema);
-  g_autofree char *to = catalog_check_name (new_name, error);
+  g_autofree char *to = catalog_check_relation_name (new_name, error);
   gboolean is_there, ok;
 
   if (to == NULL || !catalog_database_begin (catalog->database, CATALOG_ACCESS_WRITE, &is_there, error))

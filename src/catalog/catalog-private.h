@@ -102,4 +102,11 @@ gboolean catalog_changes_bind (CatalogSession *session, const CatalogReference *
 gboolean catalog_file_path_bind (CatalogSession *session, const char *provider, const char *path,
                                  const RelationTableRequest *request, RelationTableAnswer *answer, GError **error);
 
+/* The directory of a schema is its name and this. */
+#define CATALOG_SCHEMA_SUFFIX ".db"
+
+/* The name of a table or view as the catalog keeps it: as catalog_check_name(), and with dots inside.
+ * Errors: INVALID_SCHEMA_OR_RELATION_NAME. Returns: (transfer full). */
+char *catalog_check_relation_name (const char *name, GError **error);
+
 G_END_DECLS

@@ -14,7 +14,7 @@ default_location (Catalog *catalog, const char *schema)
 
   if (strcmp (schema, CATALOG_DEFAULT_SCHEMA) == 0)
     return g_strdup (catalog->warehouse);
-  directory = g_strconcat (schema, ".db", NULL);
+  directory = g_strconcat (schema, CATALOG_SCHEMA_SUFFIX, NULL);
   return g_build_filename (catalog->warehouse, directory, NULL);
 }
 
@@ -232,7 +232,7 @@ char *
 catalog_default_location (Catalog *catalog, const char *schema, const char *name, GError **error)
 {
   g_autoptr (CatalogSchema) found = NULL;
-  g_autofree char *folded = catalog_check_name (name, error);
+  g_autofree char *folded = catalog_check_relation_name (name, error);
 
   if (folded == NULL || !catalog_schema_find (catalog, schema, &found, error))
     return NULL;

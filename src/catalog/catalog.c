@@ -177,18 +177,38 @@ catalog_fold_name (const char *name)
   return g_ascii_strdown (name, -1);
 }
 
-char *
-catalog_check_name (const char *name, GError **error)
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+static char *
+check_name (const char *name, const char *characters, GError **error)
 {
   gsize length = strlen (name);
 
-  if (length > 0 && length <= MAX_NAME_BYTES &&
-      strspn (name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length)
+  if (length > 0 && length <= MAX_NAME_BYTES && strspn (name, characters) == length)
     return catalog_fold_name (name);
-  base_error_set (error, SLUICE_ERROR_INVALID_SCHEMA_OR_RELATION_NAME,
-                  "`%s` is not a valid name for tables and schemas: letters, digits and _ only, at most %d of them",
-                  name, MAX_NAME_BYTES);
+  base_error_set (
+      error, SLUICE_ERROR_INVALID_SCHEMA_OR_RELATION_NAME,
+      "`%s` is not a valid name for tables and schemas: letters, digits and _ only (tables also dots inside), "
+      "at most %d of them",
+      name, MAX_NAME_BYTES);
   return NULL;
+}
+
+char *
+catalog_check_name (const char *name, GError **error)
+{
+  return check_name (name, NAME_CHARACTERS, error);
+}
+
+char *
+catalog_check_relation_name (const char *name, GError **error)
+{
+  g_autofree char *folded = catalog_fold_name (name);
+  /* A table's directory lies beside those of schemas, which end in .db; a hidden one would be passed over by readers. */
+  gboolean may_have_dots = name[0] != '.' && !g_str_has_suffix (name, ".") && strstr (name, "..") == NULL &&
+                           !g_str_has_suffix (folded, CATALOG_SCHEMA_SUFFIX);
+
+  return check_name (name, may_have_dots ? NAME_CHARACTERS "." : NAME_CHARACTERS, error);
 }
 
 char *

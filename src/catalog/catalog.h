@@ -173,7 +173,7 @@ gboolean catalog_rename (Catalog *catalog, const char *schema, const char *name,
  * anew. Touches no storage. Errors: INVALID_OPTION, UNSUPPORTED_FEATURE (URI). Returns: (transfer full). */
 DeltaTable *catalog_delta_table (Catalog *catalog, const char *location, GError **error);
 
-/* The name of a schema, table or view as the catalog keeps it.
+/* The name of a schema as the catalog keeps it; datasets of pipelines have such names too.
  * Errors: INVALID_SCHEMA_OR_RELATION_NAME. Returns: (transfer full): lower case. */
 char *catalog_check_name (const char *name, GError **error);
 

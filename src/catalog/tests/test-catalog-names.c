@@ -182,7 +182,7 @@ test_schemas (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 static void
 test_names_are_checked (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
-  static const char *const bad[] = { "", "..", "a/b", "a b", "a.b", "é", "../../x" };
+  static const char *const bad[] = { "", "..", "a/b", "a b", ".a", "a.", "a..b", "x.DB", "é", "../../x" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_autoptr (GError) error = NULL;
