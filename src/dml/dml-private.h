@@ -50,6 +50,9 @@ char *dml_reference_text (const CatalogReference *reference);
 /* Options of a batch for this statement. */
 WriteOptions dml_write_options (const DmlContext *context);
 
+/* What the session wants every commit to record. (nullable) (borrow): until the setting changes */
+const char *dml_user_metadata (const DmlContext *context);
+
 /* JSON texts of commitInfo parameters. Returns: (transfer full). */
 char *dml_json_list (const char *const *texts);
 char *dml_json_object (GHashTable *texts);

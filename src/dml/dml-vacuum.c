@@ -95,6 +95,7 @@ commit_note (const DmlContext *context, DeltaSnapshot *snapshot, const char *ope
   DeltaCommitResult result = { 0 };
 
   delta_transaction_set_operation (transaction, operation);
+  delta_transaction_set_user_metadata (transaction, dml_user_metadata (context));
   delta_transaction_set_blind_append (transaction, TRUE);
   for (guint i = 0; i < n_parameters; i++) {
     if (parameters[i].text != NULL)

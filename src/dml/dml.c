@@ -130,10 +130,19 @@ dml_open (const DmlContext *context, const SqlName *name, CatalogReference *refe
   return snapshot;
 }
 
+const char *
+dml_user_metadata (const DmlContext *context)
+{
+  return base_settings_get (context->settings, "spark.databricks.delta.commitInfo.userMetadata");
+}
+
 WriteOptions
 dml_write_options (const DmlContext *context)
 {
-  return (WriteOptions){ .cancel = context->cancel, .clock = context->clock, .context = context->relation };
+  return (WriteOptions){ .cancel = context->cancel,
+                         .clock = context->clock,
+                         .context = context->relation,
+                         .user_metadata = dml_user_metadata (context) };
 }
 
 char *

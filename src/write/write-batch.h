@@ -50,7 +50,8 @@ typedef struct {
   const RelationContext *context;
   const WriteHiddenColumn *hidden; /* (transfer none), copied */
   guint n_hidden;
-  guint64 n_rows_per_file; /* 0 = about 2,000,000: a data file is closed near this many rows */
+  const char *user_metadata; /* (nullable) (transfer none), copied: userMetadata of commitInfo */
+  guint64 n_rows_per_file;   /* 0 = about 2,000,000: a data file is closed near this many rows */
 } WriteOptions;
 
 /**

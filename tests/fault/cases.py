@@ -1,8 +1,15 @@
-"""What the scripts of faults at storage operations share: their options, which operations they try, and running the cases side by side."""
+"""What these scripts share: the options of faults at storage operations, which operations are tried, running the cases side by side; and an
+engine of several statements in a process of its own."""
 import argparse
 import concurrent.futures
+import json
 import os
+import pathlib
+import subprocess
 import time
+
+RUN = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "tests/programs/run-statements"
+CONFLICTS = {"DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ", "DELTA_CONCURRENT_DELETE_DELETE"}
 
 
 def options(**more):
@@ -40,3 +47,24 @@ def run(attempt, name, cases, jobs):
                 print(f"{done} of {len(cases)} done", flush=True)
     print(f"{len(cases) - n_failed} passed, {n_failed} failed")
     return n_failed
+
+
+class Engine:
+    def __init__(self, directory):
+        self.process = subprocess.Popen([RUN, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.run(None)  # opens the warehouse
+
+    def run(self, sql):
+        self.process.stdin.write(json.dumps(sql) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def rows(self, sql):
+        answer = self.run(sql)
+        if "rows" not in answer:
+            raise AssertionError(f"{sql}\n{answer}")
+        return answer["rows"]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()

@@ -8,38 +8,13 @@ adds up to the table (R59).
 usage: test_changes.py [PROCESSES] [ROUNDS]
 """
 import collections
-import json
-import os
-import pathlib
-import subprocess
 import sys
 import tempfile
 import threading
 
-RUN = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "tests/programs/run-statements"
-CONFLICTS = {"DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ", "DELTA_CONCURRENT_DELETE_DELETE"}
+from cases import CONFLICTS, Engine
+
 COUNTER = 1000
-
-
-class Engine:
-    def __init__(self, directory):
-        self.process = subprocess.Popen([RUN, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.run(None)  # opens the warehouse
-
-    def run(self, sql):
-        self.process.stdin.write(json.dumps(sql) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def rows(self, sql):
-        answer = self.run(sql)
-        if "rows" not in answer:
-            raise AssertionError(f"{sql}\n{answer}")
-        return answer["rows"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 class Writer(threading.Thread):
