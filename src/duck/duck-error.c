@@ -209,6 +209,11 @@ duck_error_set (DuckEngine *engine, const char *message, const char *sql, GError
   if (code == SLUICE_ERROR_DIVIDE_BY_ZERO)
     return base_error_set (error, code, "Division by zero");
   base_error_set (error, code, "%.*s", (int) MIN (sentence_length (body), G_MAXINT), body);
+  if (code == SLUICE_ERROR_OUT_OF_MEMORY)
+    base_error_set_hint (error, "Queries spill to disk, but each thread needs memory of its own: give them more with "
+                                "engine.memoryLimit, or fewer threads with engine.threads.");
+  if (code == SLUICE_ERROR_STORAGE_FULL)
+    base_error_set_hint (error, "Queries spill to the directory that engine.tempDirectory names.");
   if (code == SLUICE_ERROR_FILE_NOT_FOUND || code == SLUICE_ERROR_DELTA_DATA_FILE_UNREADABLE ||
       code == SLUICE_ERROR_FILE_ACCESS_DENIED || code == SLUICE_ERROR_IO_ERROR) {
     g_autofree char *file = find_file (body);

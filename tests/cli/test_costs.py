@@ -82,6 +82,21 @@ class Costs(unittest.TestCase):
         self.assertLess(memory, 600 << 20)  # 850 MB without the limit: buffers of what is written do not count
         self.assertEqual(self.sql("SELECT count(*), count(DISTINCT k), count_if(length(v) = 128) FROM t")[0][1:], ["3750000,3750000,2500000"])
 
+    def test_what_does_not_fit_is_refused_by_name(self):
+        """R58: UPDATE spills too; with too little memory for its threads a statement says so, and changes nothing."""
+        self.sql("CREATE TABLE t AS SELECT id AS k, repeat(string(id), 30) AS v FROM range(1200000)")
+        (self.root / "spill").mkdir()
+        statement = "UPDATE t SET v = concat(v, 'x') WHERE k % 10 < 9"
+        limits = ("--set", "engine.threads=2", "--set", f"engine.tempDirectory={self.root}/spill")
+        done = subprocess.run([SLUICE, "sql", "-w", str(self.root / "w"), *limits, "--set", "engine.memoryLimit=20MB", statement], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("[OUT_OF_MEMORY]", done.stderr)
+        self.assertIn("engine.memoryLimit", done.stderr)
+        self.assertEqual(len(list((self.root / "w/t/_delta_log").glob("*.json"))), 1)
+        self.assertEqual(self.sql(statement, *limits, "--set", "engine.memoryLimit=160MB")[0][1:], ["1080000"])
+        self.assertEqual(self.sql("SELECT count(*), count_if(v = concat(repeat(string(k), 30), 'x')) FROM t")[0][1:], ["1200000,1080000"])
+        self.assertEqual(list((self.root / "spill").iterdir()), [])
+
 
 if __name__ == "__main__":
     unittest.main()
