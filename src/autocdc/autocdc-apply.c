@@ -56,9 +56,9 @@ count_changes (AutoCdcWork *work, Counts *counts, GError **error)
   /* Late: older than what was known of the key, and without effect. */
   autocdc_work_define (
       work, "generally late",
-      may_be_late ? "SELECT count(*) FROM {events} e JOIN (SELECT {K}, max(o) AS newest FROM {facts}"
+      may_be_late ? "SELECT count(*) FROM {events} e JOIN (SELECT {K}, max({O:s}) AS newest FROM {facts}"
                     " WHERE src < 2 GROUP BY {K}) p ON {J:e,p} WHERE e.o < p.newest AND NOT EXISTS (SELECT 1 FROM"
-                    " {need} n WHERE n.src = 2 AND {J:n,e} AND n.o = e.o AND n.d = e.d)"
+                    " {need} n WHERE n.src = 2 AND {J:n,e} AND {O:n.s} = e.o AND n.d = e.d)"
                   : "SELECT 0::BIGINT");
   autocdc_work_define (work, "simply late",
                        work->has_simple ? "SELECT count(*) FROM {events} e JOIN {simple} p ON {J:e,p}"
@@ -132,11 +132,13 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
   autocdc_work_set (work, "old rows", g_hash_table_lookup (work->pieces, work->keeps_old ? "old" : "rows"));
   autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
+  autocdc_work_set (work, "hidden gen", work->layout->domain->hidden_gen ? ", n.hg AS h3" : "");
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0) {
-    rows = autocdc_work_text (work, "SELECT {new columns}, n.hs AS h0, n.hb AS h1, {hash} AS h2{row id}{change type}"
-                                    " FROM {diff} n WHERE n.act IN (1, 3)");
+    rows = autocdc_work_text (
+        work, "SELECT {new columns}, n.hs AS h0, n.hb AS h1, {hash} AS h2{hidden gen}{row id}{change type}"
+              " FROM {diff} n WHERE n.act IN (1, 3)");
     if (!write_batch_rows (write, rows, flags, NULL, error))
       return FALSE;
   }
@@ -191,16 +193,12 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GEr
 {
   const AutoCdcDomain *domain = work->layout->domain;
   g_autoptr (BaseType) binary = base_type_simple (BASE_TYPE_BINARY), integer = base_type_simple (BASE_TYPE_LONG);
-  WriteHiddenColumn hidden[] = {
-    { domain->hidden_sequence, domain->sequence_type },
-    { domain->hidden_set, binary },
-    { domain->hidden_hash, integer },
-  };
+  WriteHiddenColumn hidden[AUTOCDC_MAX_HIDDEN];
   WriteOptions options = { .cancel = work->cancel,
                            .clock = { work->batch->clock_us },
                            .context = work->context,
                            .hidden = hidden,
-                           .n_hidden = G_N_ELEMENTS (hidden) };
+                           .n_hidden = autocdc_hidden_columns (domain, binary, integer, hidden) };
   g_autoptr (WriteBatch) write = write_batch_begin (target, snapshot, work->session, &options, error);
   g_autoptr (DeltaMetadata) metadata = NULL;
 

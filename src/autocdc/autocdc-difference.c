@@ -19,12 +19,13 @@ find_rows (AutoCdcWork *work, GError **error)
 {
   set_same (work);
   autocdc_work_set (work, "identity", work->plan->type == AUTOCDC_SCD2 ? " AND r.st = n.st" : "");
+  autocdc_work_set (work, "nth", work->has_statements && work->has_rows ? " AND r.nth = 1" : "");
   return autocdc_work_make (
       work, "diff",
       "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
       "n.hs, n.ho,"
-      " n.hb, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act"
-      " FROM {rows} r FULL JOIN {new} n ON {J:r,n}{identity}",
+      " n.hb, n.hg, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act"
+      " FROM {rows} r FULL JOIN {new} n ON {J:r,n}{identity}{nth}",
       NULL, error);
 }
 
@@ -37,13 +38,14 @@ find_facts (AutoCdcWork *work, GError **error)
       work, " AND NOT (f.d AND EXISTS (SELECT 1 FROM {new} n WHERE {J:n,f} AND n.en IS NOT NULL AND {O:n.en} = f.o))");
 
   autocdc_work_set (work, "clock", clock);
+  autocdc_work_set (work, "fact gen",
+                    work->plan->type == AUTOCDC_SCD2 ? g_hash_table_lookup (work->pieces, "gen") : "f.g");
   if (work->plan->type == AUTOCDC_SCD2)
     autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
   autocdc_work_set (work, "held by an end", work->plan->type == AUTOCDC_SCD2 ? held : "");
   return autocdc_work_make (
       work, "add",
-      "SELECT {K:f}, f.s, f.o, f.d, f.b{V:f}, {clock}::BIGINT AS w FROM "
-      "{need} f"
+      "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, {clock}::BIGINT AS w, {fact gen} AS g FROM {need} f"
       " WHERE f.src <> 0"
       " AND NOT (NOT f.d AND EXISTS (SELECT 1 FROM {diff} n WHERE n.act IN (1, 3) AND {J:n,f} AND n.ho = f.o AND "
       "n.hb = f.b))"

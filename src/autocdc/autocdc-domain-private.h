@@ -8,8 +8,8 @@
  *   ignoreNull      null
  *   fields          [["name"], …]                          append-only; bit i of a fact's set is field i, column f<i> of a state file
  *   truncate        null                                   the newest truncate
- *   gen             0                                      facts of a lower one are void
- *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"}]
+ *   gen             0                                      number of the newest statement that changed rows (autocdc-dml.c)
+ *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on
  *   hash            the library whose hash() the hash column holds
  *   files           ["_autocdc/….parquet"]                 kept by every VACUUM
  *   state           [[rows, deletes, bytes, oldest, newest written (µs)]]   beside `files`, one each
@@ -43,6 +43,7 @@ typedef struct {
   char *hidden_sequence; /* names of the hidden columns */
   char *hidden_set;
   char *hidden_hash;
+  char *hidden_gen; /* (nullable): set when gen > 0 */
   char *hash;       /* whose hash() */
   GPtrArray *files; /* (element-type AutoCdcStateFile) */
 } AutoCdcDomain;
@@ -55,6 +56,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcDomain, autocdc_domain_free)
  * UNSUPPORTED_FEATURE for a later format. Returns: (transfer full). */
 AutoCdcDomain *autocdc_domain_parse (const char *text, GError **error);
 char *autocdc_domain_text (const AutoCdcDomain *domain); /* (transfer full) */
+
+/* A statement is about to change rows: the next gen. */
+void autocdc_domain_begin_statement (AutoCdcDomain *domain);
 
 /* What the recorded choice says of a column. */
 gboolean autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column);

@@ -57,6 +57,7 @@ autocdc_domain_free (AutoCdcDomain *domain)
   g_free (domain->hidden_sequence);
   g_free (domain->hidden_set);
   g_free (domain->hidden_hash);
+  g_free (domain->hidden_gen);
   g_free (domain->hash);
   g_ptr_array_unref (domain->files);
   g_free (domain);
@@ -226,13 +227,15 @@ parse_hidden (AutoCdcDomain *domain, const json_t *json, GError **error)
                   : g_str_equal (holds, "sequence") ? &domain->hidden_sequence
                   : g_str_equal (holds, "set")      ? &domain->hidden_set
                   : g_str_equal (holds, "hash")     ? &domain->hidden_hash
+                  : g_str_equal (holds, "gen")      ? &domain->hidden_gen
                                                     : NULL;
 
     if (!slot || *slot)
       return set_malformed (error, "hiddenColumns");
     *slot = g_strdup (name);
   }
-  if (!domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash)
+  if (!domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash ||
+      (domain->gen > 0 && !domain->hidden_gen))
     return set_malformed (error, "hiddenColumns");
   domain->hash = g_strdup (base_json_string (json, "hash"));
   return TRUE;
@@ -291,8 +294,6 @@ check_supported (const json_t *json, GError **error)
     part = "IGNORE NULL UPDATES";
   else if (truncate && !json_is_null (truncate))
     part = "APPLY AS TRUNCATE WHEN";
-  else if (base_json_int64 (json, "gen", 0) != 0)
-    part = "statements on the target";
   if (!part)
     return TRUE;
   return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
@@ -322,10 +323,24 @@ autocdc_domain_parse (const char *text, GError **error)
     return NULL;
   }
   domain->gen = base_json_int64 (json, "gen", 0);
+  if (domain->gen < 0) {
+    set_malformed (error, "gen");
+    return NULL;
+  }
   if (!check_supported (json, error) || !parse_type_and_keys (domain, json, error) ||
       !parse_choices (domain, json, error) || !parse_hidden (domain, json, error) || !parse_files (domain, json, error))
     return NULL;
   return g_steal_pointer (&domain);
+}
+
+void
+autocdc_domain_begin_statement (AutoCdcDomain *domain)
+{
+  g_autofree char *uuid = base_text_uuid ();
+
+  domain->gen++;
+  if (!domain->hidden_gen)
+    domain->hidden_gen = g_strdup_printf ("_autocdc-%s-gen", uuid);
 }
 
 /* ---- to JSON ---- */
@@ -370,6 +385,8 @@ autocdc_domain_text (const AutoCdcDomain *domain)
                          hidden_json (domain->hidden_sequence, base_type_to_json (domain->sequence_type), "sequence"));
   json_array_append_new (hidden, hidden_json (domain->hidden_set, json_string ("binary"), "set"));
   json_array_append_new (hidden, hidden_json (domain->hidden_hash, json_string ("long"), "hash"));
+  if (domain->hidden_gen)
+    json_array_append_new (hidden, hidden_json (domain->hidden_gen, json_string ("long"), "gen"));
   if (domain->track_columns)
     track = json_pack ("{s:o}", "columns", names_json (domain->track_columns));
   else if (domain->track_except)

@@ -137,7 +137,8 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
                             base_type_field_index (present, AUTOCDC_END_AT, TRUE));
   else
     g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
-  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb, t.hh");
+  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb, t.hh, ");
+  g_string_append (out, work->layout->domain->hidden_gen ? "coalesce(t.hg, 0) AS hg" : "0::BIGINT AS hg");
   if (payload)
     append_payload (work, out, present);
   return autocdc_work_text (work, out->str);
@@ -186,18 +187,19 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
   g_autoptr (BaseType) set_type = base_type_simple (BASE_TYPE_BINARY), long_type = base_type_simple (BASE_TYPE_LONG);
   g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  DeltaScanHidden hidden[] = {
+  DeltaScanHidden hidden[5] = {
     { domain->hidden_sequence, work->plan->sequence_type, "hs" },
     { domain->hidden_set, set_type, "hb" },
     { domain->hidden_hash, long_type, "hh" },
-    { delta_metadata_row_id_column (delta_snapshot_metadata (snapshot)), long_type, "rid" },
   };
   DeltaScanValue place = { long_type, "place" };
-  DeltaScanRequest request = { .hidden = hidden,
-                               .n_hidden = G_N_ELEMENTS (hidden) - (work->tracks_rows ? 0 : 1),
-                               .file_index_name = "fi",
-                               .row_number_name = "rn" };
+  DeltaScanRequest request = { .hidden = hidden, .n_hidden = 3, .file_index_name = "fi", .row_number_name = "rn" };
 
+  if (domain->hidden_gen)
+    hidden[request.n_hidden++] = (DeltaScanHidden){ domain->hidden_gen, long_type, "hg" };
+  if (work->tracks_rows)
+    hidden[request.n_hidden++] =
+        (DeltaScanHidden){ delta_metadata_row_id_column (delta_snapshot_metadata (snapshot)), long_type, "rid" };
   for (guint i = 0; i < base_type_n_fields (present); i++) {
     DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
 
@@ -230,9 +232,10 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
 static void
 define_no_rows (AutoCdcWork *work, const char *name)
 {
-  autocdc_work_define (work, name,
-                       "SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn, NULL::BIGINT AS rid, {K}, s AS st,"
-                       " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh{V} FROM {reduced} WHERE false");
+  autocdc_work_define (
+      work, name,
+      "SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn, NULL::BIGINT AS rid, {K}, s AS st,"
+      " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh, 0::BIGINT AS hg{V} FROM {reduced} WHERE false");
 }
 
 gboolean
@@ -330,8 +333,9 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
   g_autoptr (GString) scan = g_string_new (NULL);
 
   if (work->layout->domain->files->len == 0) {
-    autocdc_work_define (work, "state",
-                         "SELECT {K}, s, o, d, ''::BLOB AS b{V}, 0::BIGINT AS w FROM {reduced} WHERE false");
+    autocdc_work_define (
+        work, "state",
+        "SELECT {K}, s, o, d, ''::BLOB AS b{V}, 0::BIGINT AS w, 0::BIGINT AS g FROM {reduced} WHERE false");
     return TRUE;
   }
   if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
@@ -426,13 +430,55 @@ normalise_history (AutoCdcWork *work, GError **error)
                             NULL, error);
 }
 
+/* What statements on the target mean for its keys' rows and facts. Of several rows of one identity the newest, which has nth 1, is the
+ * key's row. SCD 2: facts from before a key's newest reset are void, and rows from before it hold the upsert at their start. */
+static gboolean
+hear_statements (AutoCdcWork *work, GError **error)
+{
+  if (work->plan->type == AUTOCDC_SCD2 && work->has_state &&
+      (!autocdc_work_make (work, "resets",
+                           "SELECT {K}, max(g) AS rg, arg_max(b, g) AS rb FROM {state} WHERE s IS NULL GROUP BY {K}",
+                           NULL, error) ||
+       !autocdc_work_make (work, "state",
+                           "SELECT t.* FROM {state} t LEFT JOIN {resets} q ON {J:t,q} WHERE t.s IS NOT NULL AND"
+                           " (q.rg IS NULL OR t.g >= q.rg)",
+                           NULL, error) ||
+       (work->has_rows && !autocdc_work_make (work, "rows",
+                                              "SELECT r.* REPLACE (CASE WHEN r.hg < q.rg THEN r.st ELSE r.hs END AS hs,"
+                                              " CASE WHEN r.hg < q.rg THEN {O:r.st} ELSE r.ho END AS ho,"
+                                              " CASE WHEN r.hg < q.rg THEN q.rb ELSE r.hb END AS hb)"
+                                              " FROM {rows} r LEFT JOIN {resets} q ON {J:r,q}",
+                                              NULL, error))))
+    return FALSE;
+  return !work->has_rows ||
+         autocdc_work_make (
+             work, "rows",
+             work->plan->type == AUTOCDC_SCD2
+                 ? "SELECT *, row_number() OVER (PARTITION BY {K}, st ORDER BY hg DESC, ix) AS nth FROM {rows}"
+                 : "SELECT *, row_number() OVER (PARTITION BY {K} ORDER BY ho DESC NULLS LAST, hg DESC, ix)"
+                   " AS nth FROM {rows}",
+             NULL, error);
+}
+
+gboolean
+autocdc_rank_facts (AutoCdcWork *work, const char *name, GError **error)
+{
+  if (!work->has_statements)
+    return TRUE;
+  autocdc_work_set (work, "unranked", g_hash_table_lookup (work->pieces, name));
+  return autocdc_work_make (work, name,
+                            "SELECT * REPLACE (dense_rank() OVER (PARTITION BY {K} ORDER BY o NULLS FIRST, g) AS o)"
+                            " FROM {unranked}",
+                            NULL, error);
+}
+
 gboolean
 autocdc_unite_facts (AutoCdcWork *work, GError **error)
 {
   gboolean history = work->plan->type == AUTOCDC_SCD2;
   g_autoptr (GString) set = g_string_new (NULL), nulls = g_string_new (NULL), live = g_string_new (NULL);
 
-  if (!find_sets (work, error))
+  if ((work->has_statements && !hear_statements (work, error)) || !find_sets (work, error))
     return FALSE;
   autocdc_append_set (set, work->batch_set);
   autocdc_work_take (work, "batch set", g_steal_pointer (&set));
@@ -447,19 +493,20 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
   autocdc_work_set (work, "held deletes", "");
   if (history) {
     g_autofree char *held = autocdc_work_text (
-        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 1, ix FROM {rows} r"
+        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 0, 1, ix FROM {rows} r"
               " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {rows} q WHERE {J:q,r} AND q.st = r.en)");
 
     autocdc_work_set (work, "held deletes", held);
   }
   if (!autocdc_work_make (
           work, "facts",
-          "SELECT {K}, s, o, d, b{V}, w, 0 AS src, NULL::BIGINT AS ri FROM {state}"
-          " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, 1, ix FROM {rows} WHERE hb IS NOT NULL"
+          "SELECT {K}, s, o, d, b{V}, w, g, 0 AS src, NULL::BIGINT AS ri FROM {state}"
+          " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, hg, 1, ix FROM {rows} WHERE hb IS NOT NULL"
           "{held deletes}"
-          " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 2, NULL"
-          " FROM {batch}",
-          NULL, error))
+          " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 0, 2,"
+          " NULL FROM {batch}",
+          NULL, error) ||
+      (!history && !autocdc_rank_facts (work, "facts", error)))
     return FALSE;
   if (!work->has_rows && !work->has_state && !history)
     return TRUE; /* a reduced batch has nothing twice */

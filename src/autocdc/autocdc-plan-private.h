@@ -35,6 +35,10 @@ struct AutoCdcPlan {
   BaseType *target_schema;
 };
 
+/* The plan that a target's domain and schema are: no events, every column of the target for one of the source. @name: of the target.
+ * Errors: as autocdc_domain_parse(). Returns: (transfer full). */
+AutoCdcPlan *autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **error);
+
 /* A field of the memory = a column of the target that is neither key nor interval. Its number is its index in the domain. */
 typedef struct {
   const char *name;

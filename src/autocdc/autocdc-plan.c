@@ -323,6 +323,50 @@ autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *
   return g_steal_pointer (&plan);
 }
 
+AutoCdcPlan *
+autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **error)
+{
+  g_autoptr (AutoCdcDomain) domain = autocdc_domain_parse (delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN), error);
+  BaseType *schema = delta_snapshot_schema (snapshot);
+  AutoCdcPlan *plan;
+
+  if (!domain)
+    return NULL;
+  plan = g_new0 (AutoCdcPlan, 1);
+  plan->ref_count = 1;
+  plan->name = g_strdup (name);
+  plan->target = g_strdup (name);
+  plan->type = domain->type;
+  plan->columns = g_ptr_array_new_with_free_func ((GDestroyNotify) column_free);
+  plan->keys = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->sequence_type = base_type_ref (domain->sequence_type);
+  plan->track_columns = domain->track_columns ? g_ptr_array_ref (domain->track_columns) : NULL;
+  plan->track_except = domain->track_except ? g_ptr_array_ref (domain->track_except) : NULL;
+  for (guint i = 0; i < domain->keys->len; i++) {
+    AutoCdcColumn *column = g_new0 (AutoCdcColumn, 1);
+
+    column->name = g_strdup (domain->keys->pdata[i]);
+    column->type = base_type_ref (domain->key_types->pdata[i]);
+    column->is_key = TRUE;
+    g_ptr_array_add (plan->columns, column);
+    g_array_append_val (plan->keys, i);
+  }
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const BaseField *field = base_type_field (schema, i);
+    AutoCdcColumn *column;
+
+    if (autocdc_domain_key (domain, field->name) >= 0 ||
+        (plan->type == AUTOCDC_SCD2 && (base_text_equal_ignore_case (field->name, AUTOCDC_START_AT) ||
+                                        base_text_equal_ignore_case (field->name, AUTOCDC_END_AT))))
+      continue;
+    column = g_new0 (AutoCdcColumn, 1);
+    column->name = g_strdup (field->name);
+    column->type = base_type_ref (field->type);
+    g_ptr_array_add (plan->columns, column);
+  }
+  return plan;
+}
+
 /* ---- several flows into one target ---- */
 
 static gboolean

@@ -4,7 +4,7 @@
  * nothing. So the look-up reads keys, sequences, sets and hashes only. Set aside for the general way, with payload, are keys
  *   - whose row holds no fact, or one of another set;
  *   - where the batch's upsert meets the row's at one sequence (a tie);
- *   - with upserts in state files, or with several rows;
+ *   - with upserts in state files, or what statements wrote there, or with several rows;
  *   - whose new values have the hash of the old ones: perhaps nothing changed.
  *
  *   {old}      what {rows} has, of all keys of the batch, without values unless they are to be written
@@ -13,7 +13,6 @@
  */
 #include "autocdc-work-private.h"
 #include "duck-engine.h"
-#include "duck-type.h"
 
 gboolean
 autocdc_simple_applies (const AutoCdcWork *work)
@@ -51,7 +50,7 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
   return autocdc_work_make (
       work, "simple",
       "WITH"
-      " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d) AS has_upsert FROM {state} GROUP BY {K}),"
+      " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d OR g > 0) AS has_upsert FROM {state} GROUP BY {K}),"
       " met AS (SELECT {K:g}, g.dm, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
       " g.dm IS NOT NULL AND (k.sd IS NULL OR g.dm > k.sd) AS adds_delete, greatest(g.dm, k.sd) AS floor,"
       " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um,"
@@ -62,7 +61,8 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       " SELECT {K}, dm, rr, fi, rn, rid, newest, adds_delete,"
       " has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND same_hash, false) AS complex,"
       " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
-      " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND floor > ho THEN 2 ELSE 0 END AS act FROM "
+      " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho "
+      "IS NULL)) THEN 2 ELSE 0 END AS act FROM "
       "met",
       n_rows, error);
 }
@@ -127,10 +127,10 @@ add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
     work->n_add = beside_general ? work->n_add : 0;
     return TRUE;
   }
-  autocdc_work_define (
-      work, "simple deletes",
-      "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w FROM {simple} p"
-      " JOIN {reduced} b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex");
+  autocdc_work_define (work, "simple deletes",
+                       "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w, 0::BIGINT "
+                       "AS g FROM {simple} p"
+                       " JOIN {reduced} b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex");
   if (!beside_general)
     return autocdc_work_make (work, "add", "FROM {simple deletes}", &work->n_add, error);
   if (!autocdc_work_count (work, "INSERT INTO {add} FROM {simple deletes}", &n_added, error))
@@ -142,22 +142,15 @@ add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
 gboolean
 autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
 {
-  static const char diff[] = "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs,"
-                             " b.o AS ho, {batch set} AS hb, p.act FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b}"
-                             " AND NOT b.d WHERE p.act <> 0 AND NOT p.complex";
+  static const char diff[] =
+      "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs,"
+      " NULL AS ho, {batch set} AS hb, 0::BIGINT AS hg, p.act FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b}"
+      " AND NOT b.d WHERE p.act <> 0 AND NOT p.complex";
   static const char marks[] = "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex";
-  g_autoptr (GString) nulls = g_string_new (NULL);
   g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
   g_autofree char *both = NULL, *both_marks = NULL;
 
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
-    const AutoCdcField *field = autocdc_work_field (work, i);
-
-    g_string_append (nulls, ", NULL::");
-    duck_type_append_text (nulls, field->type);
-    g_string_append_printf (nulls, " AS v%u", i);
-  }
-  autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
+  autocdc_set_no_values (work);
   autocdc_work_set (work, "clock", clock);
   if (!add_deletes (work, beside_general, error))
     return FALSE;

@@ -82,9 +82,10 @@ autocdc_scd1_compute (AutoCdcWork *work, GError **error)
   if (!find_needed (work, error))
     return FALSE;
   if (work->sets->len == 1) { /* the one upsert that stands is the row */
-    autocdc_work_define (work, "new",
-                         "SELECT {K}, NULL::{S} AS st, NULL::{S} AS en{V}, s AS hs, o AS ho, b AS hb FROM {need}"
-                         " WHERE NOT d");
+    autocdc_work_define (
+        work, "new",
+        "SELECT {K}, NULL::{S} AS st, NULL::{S} AS en{V}, s AS hs, o AS ho, b AS hb, g AS hg FROM {need}"
+        " WHERE NOT d");
     return TRUE;
   }
   set_newest_values (work);
@@ -92,8 +93,9 @@ autocdc_scd1_compute (AutoCdcWork *work, GError **error)
   return autocdc_work_make (
       work, "new",
       "WITH up AS (SELECT * FROM {need} WHERE NOT d), n AS (SELECT {K}{newest values} FROM up GROUP BY {K})"
-      " SELECT {K:n}, NULL::{S} AS st, NULL::{S} AS en{V:n}, h.f.s AS hs, h.f.o AS ho, h.f.b AS hb FROM n LEFT JOIN ("
-      "SELECT {K:u}, arg_max(struct_pack(s := u.s, o := u.o, b := u.b), u.o) AS f FROM up u"
+      " SELECT {K:n}, NULL::{S} AS st, NULL::{S} AS en{V:n}, h.f.s AS hs, h.f.o AS ho, h.f.b AS hb, h.f.g AS hg FROM n "
+      "LEFT JOIN ("
+      "SELECT {K:u}, arg_max(struct_pack(s := u.s, o := u.o, b := u.b, g := u.g), u.o) AS f FROM up u"
       " JOIN n ON {J:u,n} WHERE {shows} GROUP BY {K:u}) h ON {J:n,h}",
       NULL, error);
 }

@@ -92,8 +92,11 @@ set_begins (AutoCdcWork *work)
 static gboolean
 choose_held (AutoCdcWork *work, GError **error)
 {
+  g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
+
+  autocdc_work_set (work, "gen", gen);
   if (work->sets->len == 1) {
-    autocdc_work_define (work, "new", "SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb FROM {values}");
+    autocdc_work_define (work, "new", "SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb, {gen} AS hg FROM {values}");
     return TRUE;
   }
   autocdc_set_shows (work, "f");
@@ -102,7 +105,7 @@ choose_held (AutoCdcWork *work, GError **error)
       "WITH held AS  (SELECT {K:n}, n.ho, min(f.b) AS hb"
       " FROM {values} n JOIN {facts} f ON {J:n,f} AND f.o = n.ho WHERE NOT f.d AND {shows}"
       " GROUP BY {K:n}, n.ho) SELECT {K:n}, n.st, n.en{V:n}, CASE WHEN h.hb IS NOT NULL THEN n.hs END AS hs,"
-      " n.ho, h.hb FROM {values} n LEFT JOIN held h ON {J:n,h} AND h.ho = n.ho",
+      " n.ho, h.hb, {gen} AS hg FROM {values} n LEFT JOIN held h ON {J:n,h} AND h.ho = n.ho",
       NULL, error);
 }
 

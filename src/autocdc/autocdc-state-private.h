@@ -6,6 +6,12 @@
 
 G_BEGIN_DECLS
 
+#define AUTOCDC_MAX_HIDDEN 4
+/* The hidden columns h0, h1, … of a batch's rows: sequence, set, hash, and gen where statements changed rows. Names and types are borrowed.
+ * Returns: how many. */
+guint autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binary, const BaseType *integer,
+                              WriteHiddenColumn *hidden);
+
 /* Stages {add} (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
  * the layout's domain. Files of nothing but expired tombstones leave the list. @n_expired: (out): tombstones removed. */
 gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gint64 n_new, gint64 *n_expired,

@@ -1,7 +1,7 @@
 /* State files: facts in Parquet below `_autocdc/`, named by the domain.
  *
  * Columns: k<j> the keys, seq, kind (0 upsert, 1 delete, 2 reset), set (bits over the domain's fields; empty for a delete),
- * f<i> the value of field i (absent in files older than the field), written (µs), gen. Files only ever add facts. When eight of
+ * f<i> the value of field i (absent in files older than the field), written (µs), gen of the statement (0: an event). Files only ever add facts. When eight of
  * about one size are there they become one (size tiers, fan-out 8); what is surely not needed any more stays behind.
  */
 #include "autocdc-state-private.h"
@@ -14,6 +14,17 @@
 #define FAN_OUT   8
 #define TIER_ROWS 1000
 #define MAX_FILES 24
+
+guint
+autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binary, const BaseType *integer,
+                        WriteHiddenColumn *hidden)
+{
+  hidden[0] = (WriteHiddenColumn){ domain->hidden_sequence, domain->sequence_type };
+  hidden[1] = (WriteHiddenColumn){ domain->hidden_set, binary };
+  hidden[2] = (WriteHiddenColumn){ domain->hidden_hash, integer };
+  hidden[3] = (WriteHiddenColumn){ domain->hidden_gen, integer };
+  return domain->hidden_gen ? 4 : 3;
+}
 
 static void
 append_schema_entry (GString *out, const char *name, const char *type)
@@ -45,6 +56,7 @@ append_schema (AutoCdcWork *work, GString *out)
     append_schema_entry (out, name, type);
   }
   append_schema_entry (out, "written", "BIGINT");
+  append_schema_entry (out, "gen", "BIGINT");
   g_string_append_c (out, '}');
 }
 
@@ -59,7 +71,7 @@ autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *file
     g_string_append_printf (values, ", f%u AS v%u", i, i);
   autocdc_work_take (work, "state values", g_steal_pointer (&values));
   columns = autocdc_work_text (work, "SELECT {K}, seq AS s, {O:seq} AS o, kind = 1 AS d, \"set\" AS b{state values},"
-                                     " written AS w FROM read_parquet([");
+                                     " written AS w, gen AS g FROM read_parquet([");
   g_string_append (out, columns);
   for (guint i = 0; i < files->len; i++) {
     const AutoCdcStateFile *file = files->pdata[i];
@@ -160,6 +172,20 @@ fill_file_facts (AutoCdcWork *work, AutoCdcStateFile *file, GError **error)
   return TRUE;
 }
 
+/* What resets of the same files make void; SCD 1: its places among the key's facts. */
+static gboolean
+drop_void (AutoCdcWork *work, GError **error)
+{
+  gint64 n_void;
+
+  if (!work->has_statements || work->plan->type == AUTOCDC_SCD1)
+    return autocdc_rank_facts (work, "merge", error);
+  return autocdc_work_count (work,
+                             "DELETE FROM autocdc_merge f WHERE EXISTS (SELECT 1 FROM autocdc_merge q WHERE {J:q,f}"
+                             " AND q.s IS NULL AND q.g > f.g)",
+                             &n_void, error);
+}
+
 /* Facts of @merge and of {add} together: one per (key, sequence, set), expired tombstones and, for SCD 1, what newer facts
  * of the same files make idle left out. */
 static gboolean
@@ -176,9 +202,10 @@ merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_e
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
   autocdc_work_set (work, "expired", expired);
-  if (!autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w FROM {add}", NULL,
+  if (!autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}", NULL,
                           error) ||
-      !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", NULL }, ", f.w DESC", error) ||
+      !drop_void (work, error) ||
+      !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC", error) ||
       (cutoff != G_MININT64 &&
        !autocdc_work_count (work, "DELETE FROM autocdc_merge WHERE {expired}", n_expired, error)))
     return FALSE;
@@ -222,9 +249,11 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
     for (guint i = 0; i < merge->len; i++)
       g_ptr_array_remove (domain->files, merge->pdata[i]);
   }
+  autocdc_work_set (work, "kind",
+                    work->plan->type == AUTOCDC_SCD2 ? "CASE WHEN s IS NULL THEN 2 ELSE d::TINYINT END" : "d");
   autocdc_work_set (work, "written", g_hash_table_lookup (work->pieces, written));
   sql = autocdc_work_text (
-      work, "SELECT {K}, s AS seq, d::TINYINT AS kind, b AS \"set\"{fact values}, w AS written, 0::BIGINT AS gen"
+      work, "SELECT {K}, s AS seq, {kind}::TINYINT AS kind, b AS \"set\"{fact values}, w AS written, g AS gen"
             " FROM {written} ORDER BY {K}, o");
   if (!write_batch_side_file (write, "_autocdc", sql, &side, error))
     return FALSE;

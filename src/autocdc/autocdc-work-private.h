@@ -6,10 +6,11 @@
  *   {keys}     the keys to look up, some perhaps twice
  *   {batch}    the part of {reduced} that goes the general way
  *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
- *              hh hash of the values, v
- *   {state}    their facts in state files: k, s, o, d, b set, v, w written
- *   {facts}    the union, normalised: k, s, o, d, b, v, w, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it)
- *   {new}      what the rows must be: k, st, en, v, hs, ho, hb
+ *              hg its gen, hh hash of the values, v
+ *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; SCD 2: a reset has no sequence
+ *   {facts}    the union, normalised: k, s, o, d, b, v, w, g, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it). SCD 1, when
+ *              statements changed rows: o is the rank of sequence and gen among the facts of the key
+ *   {new}      what the rows must be: k, st, en, v, hs, ho, hb, hg
  *   {need}     the facts to remember, with the columns of {facts}
  *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of {new}
  *   {marks}    the same without values
@@ -37,12 +38,13 @@ typedef struct {
   GHashTable *pieces;
   GHashTable *tables; /* names that autocdc_work_make() was given */
 
-  gboolean tracks_rows; /* the target has row ids */
-  gboolean has_general; /* the general way ran in this try */
-  gboolean has_simple;  /* {simple} was made in this try */
-  gboolean has_rows;    /* the target has files: {rows} or {old} is a table */
-  gboolean has_state;   /* there are state files: {state} is a table */
-  gboolean keeps_old;   /* all old rows with their values are in {old}, not in {rows} */
+  gboolean tracks_rows;    /* the target has row ids */
+  gboolean has_general;    /* the general way ran in this try */
+  gboolean has_simple;     /* {simple} was made in this try */
+  gboolean has_rows;       /* the target has files: {rows} or {old} is a table */
+  gboolean has_state;      /* there are state files: {state} is a table */
+  gboolean has_statements; /* statements changed rows of the target: gens matter */
+  gboolean keeps_old;      /* all old rows with their values are in {old}, not in {rows} */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
   GPtrArray *constants; /* of skips */
   DeltaScan *scan;      /* (nullable): that the rows came from */
@@ -96,6 +98,9 @@ void autocdc_append_same (const AutoCdcWork *work, GString *out, guint index, co
 /* Appends @expr, a value of @from, as a value of @to: casts up, leaves by name, -0.0 as 0.0. */
 void autocdc_append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to);
 
+/* The piece `no values`: a NULL of its type for every field. */
+void autocdc_set_no_values (AutoCdcWork *work);
+
 /* ---- the steps ---- */
 
 /* {events}; validates. */
@@ -110,6 +115,8 @@ gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GE
 gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
 /* {rows}, {state}. */
 gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* SCD 1: o of the table @name of facts becomes the rank of sequence (none is lowest) and gen among those of the key. */
+gboolean autocdc_rank_facts (AutoCdcWork *work, const char *name, GError **error);
 /* {facts}, work->sets. */
 gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
 /* {new}, {need}: the reference functions. */
@@ -129,7 +136,7 @@ void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *tab
 /* {diff}, {marks}, {add}. */
 gboolean autocdc_find_difference (AutoCdcWork *work, GError **error);
 
-/* Appends a SELECT of facts of state files in the shape k, s, o, d, b, v, w; @files must not be empty. */
+/* Appends a SELECT of facts of state files in the shape k, s, o, d, b, v, w, g; @files must not be empty. */
 gboolean autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *files, GString *out,
                                     GError **error);
 

@@ -57,6 +57,7 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
 
   autocdc_layout_free (work->layout);
   work->layout = layout;
+  work->has_statements = layout->domain->gen > 0;
   g_clear_pointer (&work->scan, delta_scan_unref);
   g_clear_pointer (&work->skips, g_array_unref);
   g_clear_pointer (&work->constants, g_ptr_array_unref);
@@ -362,6 +363,19 @@ autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table)
   for (guint i = 0; i < n; i++)
     g_string_append_printf (out, "%s%s.v%u", i ? ", " : "(hash(", table, i);
   g_string_append (out, n ? ") >> 1)::BIGINT" : "0::BIGINT");
+}
+
+void
+autocdc_set_no_values (AutoCdcWork *work)
+{
+  g_autoptr (GString) nulls = g_string_new (NULL);
+
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    g_string_append (nulls, ", NULL::");
+    duck_type_append_text (nulls, autocdc_work_field (work, i)->type);
+    g_string_append_printf (nulls, " AS v%u", i);
+  }
+  autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
 }
 
 /* ---- values ---- */

@@ -175,10 +175,10 @@ stage (DmlTarget *target, const SqlInsert *insert, DmlReplace replaces, const ch
   gint64 n_deleted = -1;
   switch (replaces) {
   case DML_REPLACE_NOTHING:
-    return write_batch_rows (target->batch, rows, WRITE_ROWS_DEFAULT, n_rows, error);
+    return dml_target_rows (target, rows, WRITE_ROWS_DEFAULT, n_rows, error);
   case DML_REPLACE_ALL:
     return write_batch_remove_all (target->batch, NULL, error) &&
-           write_batch_rows (target->batch, rows, WRITE_ROWS_DEFAULT, n_rows, error);
+           dml_target_rows (target, rows, WRITE_ROWS_DEFAULT, n_rows, error);
   case DML_REPLACE_PARTITIONS:
   case DML_REPLACE_SAME:
   case DML_REPLACE_WHERE:

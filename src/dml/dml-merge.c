@@ -305,6 +305,10 @@ evolve (Merge *merge, GError **error)
   merge->target->fills = TRUE;
   if (merged == schema)
     return TRUE;
+  if (merge->target->memory != NULL)
+    return dml_unsupported (&merge->sql->target.position, error,
+                            "MERGE that adds columns to the target of an AUTO CDC flow",
+                            "The flow adds the columns of its source.");
   g_autoptr (DeltaMetadata) metadata = delta_metadata_with_schema (write_batch_metadata (merge->target->batch), merged);
   if (!write_batch_set_metadata (merge->target->batch, metadata, error))
     return FALSE;
@@ -718,7 +722,7 @@ apply (Merge *merge, GError **error)
   WriteRowsFlags flags = write_batch_tracks_rows (batch) ? WRITE_ROWS_ROW_ID : WRITE_ROWS_DEFAULT;
   if (tells)
     flags |= WRITE_ROWS_CHANGE_TYPE;
-  if (rows->len > 0 && !write_batch_rows (batch, rows->str, flags, &n_written, error))
+  if (rows->len > 0 && !dml_target_rows (merge->target, rows->str, flags, &n_written, error))
     return FALSE;
   merge->n_inserted = (gint64) (n_written - n_updated);
   for (guint i = 0; i < G_N_ELEMENTS (groups) && tells; i++)

@@ -221,8 +221,7 @@ dml_insert_replace (DmlTarget *target, const SqlInsert *insert, DmlReplace repla
       return FALSE;
   }
   gboolean tells = write_batch_feed_is_on (target->batch) && write_batch_copies_rows (target->batch);
-  return write_batch_rows (target->batch,
-                           tells ? "SELECT *, 'insert' AS _change_type FROM dml_rows" : "SELECT * FROM dml_rows",
-                           tells ? WRITE_ROWS_CHANGE_TYPE : WRITE_ROWS_DEFAULT, n_rows, error) &&
+  return dml_target_rows (target, tells ? "SELECT *, 'insert' AS _change_type FROM dml_rows" : "SELECT * FROM dml_rows",
+                          tells ? WRITE_ROWS_CHANGE_TYPE : WRITE_ROWS_DEFAULT, n_rows, error) &&
          (!tells || write_batch_changes_of_deleted (target->batch, "delete", NULL, error));
 }

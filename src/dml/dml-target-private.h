@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "autocdc-dml.h"
 #include "delta-scan.h"
 #include "dml-private.h"
 #include "sql-build.h"
@@ -64,6 +65,8 @@ typedef struct {
   gboolean reads_data; /* it asked for a column that is in files, and not only for partition values and places */
 
   gboolean reads_table; /* a query read the target as any other table too: any change of it is a conflict */
+  AutoCdcDml *memory;   /* (nullable): of the target of an AUTO CDC flow */
+  gboolean remembers;   /* the memory of this statement is in the batch */
   gint64 start_us;      /* monotonic: for executionTimeMs */
   gint64 scanning_us;   /* the target is scanned from here on */
   gint64 scanned_us;    /* set when the rows to change were found: for scanTimeMs and rewriteTimeMs; 0 = not told */
@@ -75,7 +78,7 @@ typedef struct {
  *
  * The newest snapshot of a table whose rows may be changed, and a batch on it.
  *
- * Errors: those of dml_open() and write_batch_begin(); UNSUPPORTED_FEATURE for a materialized view and for the target of an AUTO CDC flow.
+ * Errors: those of dml_open() and write_batch_begin(); UNSUPPORTED_FEATURE for a materialized view.
  * Returns: (transfer full).
  */
 DmlTarget *dml_target_open (const DmlContext *context, const SqlName *name, const char *what, GError **error);
@@ -137,6 +140,10 @@ gboolean dml_is_generated (const BaseField *field);
 SqlExpr *dml_default_value (const BaseField *field, SqlArena *arena, GError **error);
 /* Drops a temporary table of the statement's. */
 void dml_drop_temporary (const DmlContext *context, const char *table);
+
+/* write_batch_rows() of the statement's rows, after all its deletions; at most once. On the target of an AUTO CDC flow this is where the
+ * statement's memory is written too. Errors: those of write_batch_rows() and autocdc_dml_write(). */
+gboolean dml_target_rows (DmlTarget *target, const char *sql, WriteRowsFlags flags, guint64 *n_rows, GError **error);
 
 /**
  * dml_target_commit:

@@ -223,6 +223,7 @@ dml_target_free (DmlTarget *target)
     relation_source_unref (&target->leaf->base);
   g_clear_pointer (&target->scan, delta_scan_unref);
   write_batch_free (target->batch);
+  autocdc_dml_free (target->memory);
   g_clear_pointer (&target->snapshot, delta_snapshot_unref);
   catalog_reference_clear (&target->reference);
   g_array_unref (target->skips);
@@ -237,10 +238,6 @@ static gboolean
 check_kind (DmlTarget *target, const SqlName *name, const char *what, GError **error)
 {
   const CatalogEntry *entry = target->reference.entry;
-  if (delta_snapshot_domain (target->snapshot, "sluice.autoCdc") != NULL) {
-    g_autofree char *text = g_strdup_printf ("%s on the target of an AUTO CDC flow", what);
-    return dml_unsupported (&name->position, error, text, "Send the changes through the flow's source.");
-  }
   if (entry != NULL && entry->kind == CATALOG_KIND_MATERIALIZED_VIEW) {
     g_autofree char *text = g_strdup_printf ("%s on a materialized view", what);
     return dml_unsupported (&name->position, error, text, "Change the tables that its query reads.");
@@ -284,12 +281,21 @@ dml_target_open (const DmlContext *context, const SqlName *name, const char *wha
   target->snapshot = dml_open (context, name, &target->reference, error);
   if (target->snapshot == NULL || !check_kind (target, name, what, error))
     return NULL;
+  target->name = dml_reference_text (&target->reference);
   WriteOptions options = dml_write_options (context);
+  if (delta_snapshot_domain (target->snapshot, AUTOCDC_DOMAIN) != NULL) {
+    RelationContext relation = *context->relation;
+    relation.session = context->duck;
+    target->memory = autocdc_dml_new (target->snapshot, target->name, &relation, base_clock_now_us (&context->clock),
+                                      context->cancel, error);
+    if (target->memory == NULL)
+      return NULL;
+    autocdc_dml_options (target->memory, &options);
+  }
   target->batch =
       write_batch_begin (delta_snapshot_table (target->snapshot), target->snapshot, context->duck, &options, error);
   if (target->batch == NULL)
     return NULL;
-  target->name = dml_reference_text (&target->reference);
   target->qualifier = qualifier_of (&target->reference);
   target->resolver = g_new0 (DmlResolver, 1);
   target->resolver->inner = context->relation->resolver;
@@ -662,12 +668,24 @@ dml_drop_temporary (const DmlContext *context, const char *table)
 }
 
 gboolean
+dml_target_rows (DmlTarget *target, const char *sql, WriteRowsFlags flags, guint64 *n_rows, GError **error)
+{
+  if (target->memory == NULL)
+    return write_batch_rows (target->batch, sql, flags, n_rows, error);
+  target->remembers = TRUE;
+  return autocdc_dml_write (target->memory, target->batch, sql, flags, n_rows, error);
+}
+
+gboolean
 dml_target_commit (DmlTarget *target, WriteCommit *commit, gboolean last, gboolean *is_done, GError **error)
 {
   if (write_batch_is_empty (target->batch)) {
     *is_done = TRUE;
     return TRUE;
   }
+  if (target->memory != NULL && !target->remembers &&
+      !autocdc_dml_write (target->memory, target->batch, NULL, WRITE_ROWS_DEFAULT, NULL, error))
+    return FALSE;
   g_autoptr (json_t) metrics = commit->metrics != NULL ? json_incref (commit->metrics) : json_object ();
   gint64 now_us = g_get_monotonic_time ();
   json_object_set_new (metrics, "executionTimeMs", json_integer ((now_us - target->start_us) / 1000));
@@ -676,7 +694,7 @@ dml_target_commit (DmlTarget *target, WriteCommit *commit, gboolean last, gboole
     json_object_set_new (metrics, "rewriteTimeMs", json_integer ((now_us - target->scanned_us) / 1000));
   }
   commit->metrics = metrics;
-  commit->reads_table = commit->reads_table || target->reads_table;
+  commit->reads_table = commit->reads_table || target->reads_table || target->memory != NULL;
   DeltaCommitResult result = { 0 };
   if (!write_batch_commit (target->batch, commit, &result, error))
     return FALSE;

@@ -104,7 +104,7 @@ apply (DmlTarget *target, const SqlUpdate *update, const char *text, const GArra
   if (update->where == NULL && old->len == 0) {
     g_autofree char *rows = g_strdup_printf ("(%s)", text);
     g_autofree char *sql = rows_text (target, rows, first, flags);
-    if (!write_batch_remove_all (batch, NULL, error) || !write_batch_rows (batch, sql, flags, NULL, error))
+    if (!write_batch_remove_all (batch, NULL, error) || !dml_target_rows (target, sql, flags, NULL, error))
       return FALSE;
   } else {
     g_autoptr (GString) fill = g_string_new (NULL);
@@ -118,7 +118,7 @@ apply (DmlTarget *target, const SqlUpdate *update, const char *text, const GArra
     target->scanned_us = g_get_monotonic_time ();
     if (!write_batch_delete (batch, target->scan, "SELECT c0 AS file_index, c1 AS row_number FROM dml_rows", &n_deleted,
                              error) ||
-        (n_deleted > 0 && !write_batch_rows (batch, sql, flags, NULL, error)))
+        (n_deleted > 0 && !dml_target_rows (target, sql, flags, NULL, error)))
       return FALSE;
   }
   return (flags & WRITE_ROWS_CHANGE_TYPE) == 0 || write_batch_is_empty (batch) ||

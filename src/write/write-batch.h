@@ -163,6 +163,11 @@ gboolean write_batch_copies_rows (WriteBatch *batch);
  */
 gboolean write_batch_changes_of_deleted (WriteBatch *batch, const char *change_type, guint64 *n_rows, GError **error);
 
+/* Makes the temporary table @table with the columns @columns (numbers in the schema) of all rows that were deleted or removed so far,
+ * each once, as c<number>. */
+gboolean write_batch_deleted (WriteBatch *batch, const char *table, const guint *columns, guint n_columns,
+                              GError **error);
+
 /**
  * write_batch_changes:
  * @sql: (transfer none): a SELECT of c0, c1, … and _change_type (insert, update_preimage, update_postimage, delete)

@@ -206,11 +206,11 @@ write_batch_copies_rows (WriteBatch *batch)
   return FALSE;
 }
 
-gboolean
-write_batch_changes_of_deleted (WriteBatch *batch, const char *change_type, guint64 *n_rows, GError **error)
+/* A scan of the columns @numbers (c<i>) of all rows deleted or removed so far. @vectors: takes what it borrows. */
+static DeltaScan *
+scan_deleted (WriteBatch *batch, const guint *numbers, guint n_numbers, GPtrArray *vectors, GError **error)
 {
   g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
-  g_autoptr (GPtrArray) vectors = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_vector_unref);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   GHashTableIter iter;
   gpointer value;
@@ -229,21 +229,42 @@ write_batch_changes_of_deleted (WriteBatch *batch, const char *change_type, guin
     DeltaScanInput input = { .file = g_ptr_array_index (batch->removed, i), .rows = DELTA_SCAN_LIVE };
     g_array_append_val (inputs, input);
   }
-  guint n_columns = base_type_n_fields (write_batch_schema (batch));
-  g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, MAX (n_columns, 1));
-  for (guint i = 0; i < n_columns; i++) {
-    g_ptr_array_add (names, g_strdup_printf ("c%u", i));
-    columns[i] = (DeltaScanColumn){ i, g_ptr_array_index (names, i) };
+  g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, MAX (n_numbers, 1));
+  for (guint i = 0; i < n_numbers; i++) {
+    g_ptr_array_add (names, g_strdup_printf ("c%u", numbers[i]));
+    columns[i] = (DeltaScanColumn){ numbers[i], g_ptr_array_index (names, i) };
   }
   DeltaScanRequest request = {
     .columns = columns,
-    .n_columns = n_columns,
+    .n_columns = n_numbers,
     .inputs = (const DeltaScanInput *) (gconstpointer) inputs->data,
     .n_inputs = inputs->len,
     .explicit_inputs = TRUE,
     .metadata = write_layout_metadata (batch->layout),
   };
-  g_autoptr (DeltaScan) scan = delta_scan_new (batch->snapshot, &request, batch->cancel, error);
+  return delta_scan_new (batch->snapshot, &request, batch->cancel, error);
+}
+
+gboolean
+write_batch_deleted (WriteBatch *batch, const char *table, const guint *columns, guint n_columns, GError **error)
+{
+  g_autoptr (GPtrArray) vectors = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_vector_unref);
+  g_autoptr (DeltaScan) scan = scan_deleted (batch, columns, n_columns, vectors, error);
+  if (scan == NULL)
+    return FALSE;
+  g_autofree char *sql = g_strdup_printf ("CREATE OR REPLACE TEMP TABLE %s AS %s", table, delta_scan_sql (scan));
+  return duck_session_execute (batch->session, sql, batch->cancel, error);
+}
+
+gboolean
+write_batch_changes_of_deleted (WriteBatch *batch, const char *change_type, guint64 *n_rows, GError **error)
+{
+  guint n_columns = base_type_n_fields (write_batch_schema (batch));
+  g_autofree guint *numbers = g_new0 (guint, MAX (n_columns, 1));
+  g_autoptr (GPtrArray) vectors = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_vector_unref);
+  for (guint i = 0; i < n_columns; i++)
+    numbers[i] = i;
+  g_autoptr (DeltaScan) scan = scan_deleted (batch, numbers, n_columns, vectors, error);
   if (scan == NULL)
     return FALSE;
   g_autofree char *sql =

@@ -1,0 +1,250 @@
+/* What a statement on the target leaves in its memory. See autocdc-dml.h.
+ *
+ *   {added}    the statement's rows, as it gave them: c<i> and what its flags say
+ *   {removed}  k of the rows that it deleted
+ *   {keys}     the keys of both
+ *   {old}      their rows before, SCD 1
+ *   {newest}   k, s: the newest sequence known, SCD 1
+ *
+ * The target's own columns stand for a source's, so that layout, look-up and state files are those of a batch.
+ */
+#include "autocdc-dml.h"
+
+#include "autocdc-state-private.h"
+#include "base-error.h"
+#include "base-text.h"
+#include "delta-metadata.h"
+
+struct AutoCdcDml {
+  AutoCdcWork *work;
+  AutoCdcBatch batch;
+  RelationContext context;
+  DeltaSnapshot *snapshot;
+  BaseType *binary, *integer;
+  WriteHiddenColumn hidden[AUTOCDC_MAX_HIDDEN];
+  guint n_hidden;
+};
+
+void
+autocdc_dml_free (AutoCdcDml *dml)
+{
+  if (!dml)
+    return;
+  autocdc_work_free (dml->work);
+  g_clear_pointer (&dml->snapshot, delta_snapshot_unref);
+  base_type_unref (dml->binary);
+  base_type_unref (dml->integer);
+  g_free (dml);
+}
+
+AutoCdcDml *
+autocdc_dml_new (DeltaSnapshot *snapshot, const char *name, const RelationContext *context, gint64 clock_us,
+                 BaseCancel *cancel, GError **error)
+{
+  g_autoptr (AutoCdcPlan) plan = autocdc_plan_of_target (snapshot, name, error);
+  g_autoptr (AutoCdcDml) dml = NULL;
+  AutoCdcLayout *layout = plan ? autocdc_layout_new (plan, snapshot, error) : NULL;
+
+  if (!layout)
+    return NULL;
+  dml = g_new0 (AutoCdcDml, 1);
+  dml->context = *context;
+  dml->snapshot = delta_snapshot_ref (snapshot);
+  dml->batch = (AutoCdcBatch){ .clock_us = clock_us, .retention_seconds = -1 };
+  dml->work = autocdc_work_new (plan, &dml->batch, &dml->context, cancel);
+  autocdc_domain_begin_statement (layout->domain);
+  autocdc_work_set_layout (dml->work, layout);
+  dml->work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
+  dml->binary = base_type_simple (BASE_TYPE_BINARY);
+  dml->integer = base_type_simple (BASE_TYPE_LONG);
+  dml->n_hidden = autocdc_hidden_columns (layout->domain, dml->binary, dml->integer, dml->hidden);
+  return g_steal_pointer (&dml);
+}
+
+void
+autocdc_dml_options (const AutoCdcDml *dml, WriteOptions *options)
+{
+  options->hidden = dml->hidden;
+  options->n_hidden = dml->n_hidden;
+}
+
+/* ---- what the statement does ---- */
+
+/* The pieces `added keys` (c3 AS k0, …) and `added values`. */
+static void
+set_added_columns (AutoCdcWork *work)
+{
+  const AutoCdcLayout *layout = work->layout;
+  g_autoptr (GString) keys = g_string_new (NULL), values = g_string_new (NULL), all = g_string_new (NULL),
+                      set = g_string_new (NULL);
+
+  for (guint i = 0; i < layout->key_columns->len; i++)
+    g_string_append_printf (keys, "%sc%u AS k%u", i ? ", " : "", g_array_index (layout->key_columns, guint, i), i);
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    g_string_append_printf (values, ", c%u AS v%u", autocdc_work_field (work, i)->column, i);
+  for (guint i = 0; i < base_type_n_fields (layout->schema); i++)
+    g_string_append_printf (all, "%sn.c%u", i ? ", " : "", i);
+  autocdc_append_set (set, work->batch_set);
+  autocdc_work_take (work, "added keys", g_steal_pointer (&keys));
+  autocdc_work_take (work, "added values", g_steal_pointer (&values));
+  autocdc_work_take (work, "added columns", g_steal_pointer (&all));
+  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
+}
+
+static gboolean
+collect (AutoCdcDml *dml, WriteBatch *write, const char *rows, gint64 *n_added, gint64 *n_removed, GError **error)
+{
+  AutoCdcWork *work = dml->work;
+  const GArray *columns = work->layout->key_columns;
+
+  set_added_columns (work);
+  g_hash_table_add (work->tables, g_strdup ("removed_keys"));
+  if (!write_batch_deleted (write, "autocdc_removed_keys", (const guint *) (gconstpointer) columns->data, columns->len,
+                            error) ||
+      !autocdc_work_make (work, "removed", "SELECT {added keys} FROM autocdc_removed_keys", n_removed, error))
+    return FALSE;
+  if (!rows) {
+    *n_added = 0;
+    autocdc_work_define (work, "added key rows", "SELECT * FROM {removed} WHERE false");
+  } else {
+    autocdc_work_set (work, "source", rows);
+    if (!autocdc_work_make (work, "added", "FROM ({source})", n_added, error))
+      return FALSE;
+    autocdc_work_define (work, "added key rows", "SELECT {added keys} FROM {added}");
+  }
+  return autocdc_work_make (work, "keys", "SELECT * FROM {removed} UNION SELECT * FROM {added key rows}", NULL, error);
+}
+
+static gboolean
+refuse_nulls (AutoCdcWork *work, GError **error)
+{
+  const AutoCdcLayout *layout = work->layout;
+  gboolean history = work->plan->type == AUTOCDC_SCD2;
+  guint n_keys = layout->key_columns->len;
+  g_autoptr (GString) sql = g_string_new ("SELECT ");
+  g_autofree gint64 *n_nulls = g_new0 (gint64, n_keys + 1);
+
+  for (guint i = 0; i < n_keys; i++)
+    g_string_append_printf (sql, "count(*) - count(c%u), ", g_array_index (layout->key_columns, guint, i));
+  if (history)
+    g_string_append_printf (sql, "count(*) - count(c%u)", layout->start_column);
+  else
+    g_string_append (sql, "0::BIGINT");
+  g_string_append (sql, " FROM {added}");
+  if (!autocdc_work_numbers (work, sql->str, n_nulls, n_keys + 1, error))
+    return FALSE;
+  for (guint i = 0; i < n_keys; i++)
+    if (n_nulls[i] > 0)
+      return base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY,
+                             "%" G_GINT64_FORMAT " rows for %s, the target of an AUTO CDC flow, have no value in its "
+                             "key %s.",
+                             n_nulls[i], work->plan->target, (char *) layout->domain->keys->pdata[i]);
+  if (n_nulls[n_keys] == 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,
+                  "%" G_GINT64_FORMAT
+                  " rows for %s, which keeps history (SCD TYPE 2), have no value in " AUTOCDC_START_AT ".",
+                  n_nulls[n_keys], work->plan->target);
+  base_error_set_hint (error, "who writes rows says when they begin: a value, and NULL in " AUTOCDC_END_AT
+                              " for a row that is current");
+  return FALSE;
+}
+
+/* ---- memory ---- */
+
+/* SCD 1: {newest}, and a delete there for every key that is left without a row. */
+static gboolean
+find_newest (AutoCdcDml *dml, GError **error)
+{
+  AutoCdcWork *work = dml->work;
+
+  autocdc_work_define (work, "reduced",
+                       "SELECT *, {O:s} AS o, false AS d{no values} FROM (SELECT *, NULL::{S} AS s FROM {keys})");
+  return autocdc_look_up_rows (work, dml->snapshot, "old", FALSE, error) &&
+         autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) &&
+         autocdc_work_make (work, "newest",
+                            "SELECT {K}, arg_max(s, o) AS s FROM (SELECT {K}, hs AS s, ho AS o FROM {old}"
+                            " WHERE hb IS NOT NULL UNION ALL SELECT {K}, s, o FROM {state}) GROUP BY {K}",
+                            NULL, error) &&
+         autocdc_work_make (
+             work, "add",
+             "SELECT {K:r}, q.s, {O:q.s} AS o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, {gen} AS g"
+             " FROM (SELECT {K}, count(*) AS n FROM {removed} GROUP BY {K}) r"
+             " JOIN (SELECT {K}, count(*) AS n FROM {old} GROUP BY {K}) t ON {J:r,t} AND t.n <= r.n"
+             " JOIN {newest} q ON {J:r,q} AND q.s IS NOT NULL ANTI JOIN {added key rows} a ON {J:r,a}",
+             &work->n_add, error);
+}
+
+/* SCD 2: a reset for every key. */
+static gboolean
+find_resets (AutoCdcWork *work, GError **error)
+{
+  return autocdc_work_make (
+      work, "add",
+      "SELECT {K}, s, {O:s} AS o, false AS d, {batch set} AS b{no values}, {clock} AS w, {gen} AS g"
+      " FROM (SELECT *, NULL::{S} AS s FROM {keys})",
+      &work->n_add, error);
+}
+
+static gboolean
+stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 *n_rows, GError **error)
+{
+  g_autoptr (GString) hash = g_string_new (NULL), start = g_string_new (NULL), more = g_string_new (NULL);
+  g_autofree char *rows = NULL;
+
+  if (work->plan->type == AUTOCDC_SCD2)
+    g_string_append_printf (start, "n.c%u", work->layout->start_column);
+  else
+    g_string_append (start, "q.s");
+  if (flags & WRITE_ROWS_ROW_ID)
+    g_string_append (more, ", n.row_id");
+  if (flags & WRITE_ROWS_ROW_COMMIT_VERSION)
+    g_string_append (more, ", n.row_commit_version");
+  if (flags & WRITE_ROWS_CHANGE_TYPE)
+    g_string_append (more, ", n._change_type");
+  autocdc_append_hash (work, hash, "n");
+  autocdc_work_take (work, "hash", g_steal_pointer (&hash));
+  autocdc_work_take (work, "start", g_steal_pointer (&start));
+  autocdc_work_take (work, "more", g_steal_pointer (&more));
+  autocdc_work_set (work, "sequences", "");
+  if (work->plan->type == AUTOCDC_SCD1) {
+    g_autofree char *sequences = autocdc_work_text (work, " LEFT JOIN {newest} q ON {J:n,q}");
+
+    autocdc_work_set (work, "sequences", sequences);
+  }
+  rows = autocdc_work_text (work, "SELECT {added columns}, {start} AS h0, {batch set} AS h1, {hash} AS h2, {gen} AS h3"
+                                  "{more} FROM (SELECT *, {added keys}{added values} FROM {added}) n{sequences}");
+  return write_batch_rows (write, rows, flags, n_rows, error);
+}
+
+gboolean
+autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRowsFlags flags, guint64 *n_rows,
+                   GError **error)
+{
+  AutoCdcWork *work = dml->work;
+  DeltaTransaction *transaction = write_batch_transaction (write);
+  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", dml->batch.clock_us);
+  g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
+  g_autofree char *domain = NULL;
+  gint64 n_added, n_removed, n_expired;
+
+  if (n_rows)
+    *n_rows = 0;
+  if (!collect (dml, write, rows, &n_added, &n_removed, error))
+    return FALSE;
+  if (n_added + n_removed == 0)
+    return TRUE;
+  autocdc_work_set (work, "clock", clock);
+  autocdc_work_set (work, "gen", gen);
+  autocdc_set_no_values (work);
+  if ((n_added > 0 && !refuse_nulls (work, error)) ||
+      !(work->plan->type == AUTOCDC_SCD1 ? find_newest (dml, error) : find_resets (work, error)) ||
+      (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
+      !autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
+    return FALSE;
+  domain = autocdc_domain_text (work->layout->domain);
+  delta_transaction_require_feature (transaction, "domainMetadata");
+  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
+  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+  return TRUE;
+}
