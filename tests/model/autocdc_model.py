@@ -179,3 +179,59 @@ def metrics(flow, before, after):
     new = {identity(flow, r): r for r in after}
     changed = [i for i in new if i not in old or any(rank(new[i].get(c)) != rank(old[i].get(c)) for c in new[i])]
     return len(changed), len([i for i in old if i not in new])
+
+
+class Target:
+    """A target that statements change between batches. `visible` are its rows: right after a statement those that it left, after a
+    batch those of the reference function, for the keys that the batch has.
+
+    SCD 1: what a statement leaves has the key's newest known sequence (None, below all others, when there is none) and wins ties,
+    which a second number after the sequence says. SCD 2: a touched key begins anew, its rows are upserts at their start, and an end
+    at which no row begins is a delete."""
+
+    def __init__(self, flow):
+        self.flow, self.facts, self.visible, self.columns, self.statements = flow, {}, [], [], 0
+
+    def key(self, row):
+        return tuple(row[k] for k in self.flow.keys)
+
+    def batch(self, events):
+        seq = self.flow.seq
+        for event in events:
+            self.columns += [c for c in self.flow.payload(event) if c not in self.columns]
+            fact = event | {seq: [event[seq], 0]} if self.flow.scd == 1 else event
+            self.facts.setdefault(self.key(event), []).append(fact)
+        met = {self.key(event) for event in events}
+        self.visible = [row for row in self.visible if self.key(row) not in met]
+        of_key = rows_of_key_scd1 if self.flow.scd == 1 else rows_of_key_scd2
+        for key in met:
+            self.visible += [dict(zip(self.flow.keys, key)) | row for row in of_key(self.flow, self.facts[key], self.columns)]
+
+    def statement(self, removed, added):
+        """removed: rows of `visible` themselves; added: new rows."""
+        self.visible = [row for row in self.visible if not any(row is r for r in removed)] + added
+        self.statements += 1
+        for key in {self.key(row) for row in removed + added}:
+            if self.flow.scd == 1:
+                self.remember_scd1(key, [row for row in added if self.key(row) == key])
+            else:
+                self.facts[key] = self.history(key)
+
+    def upsert(self, row, s):
+        return {k: row[k] for k in self.flow.keys} | {c: row.get(c) for c in self.columns} | {self.flow.seq: s, self.flow.op: "U"}
+
+    def remember_scd1(self, key, added):
+        seq, facts = self.flow.seq, self.facts.setdefault(key, [])
+        newest = max((fact[seq][0] for fact in facts), key=rank, default=None)
+        place = [newest, self.statements]
+        if added:
+            facts += [self.upsert(row, place) for row in added]
+        elif not any(self.key(row) == key for row in self.visible):
+            facts.append(dict(zip(self.flow.keys, key)) | {seq: place, self.flow.op: "D"})
+
+    def history(self, key):
+        rows = [row for row in self.visible if self.key(row) == key]
+        starts = {frozen(row["__START_AT"]) for row in rows}
+        ends = [row["__END_AT"] for row in rows if row["__END_AT"] is not None and frozen(row["__END_AT"]) not in starts]
+        return [self.upsert(row, row["__START_AT"]) for row in rows] + \
+            [dict(zip(self.flow.keys, key)) | {self.flow.seq: end, self.flow.op: "D"} for end in ends]

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Random batches of events with random statements on the targets in between, against the project's model: rows after every step, the
+feed of every commit, and what delta-rs reads.
+
+usage: test_random_statements.py [--cases N] [--seed S]
+"""
+import argparse
+import collections
+import json
+import pathlib
+import random
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model"))
+import autocdc_model as model  # noqa: E402
+from project import Project  # noqa: E402
+
+try:
+    import deltalake
+except ImportError:
+    deltalake = None
+
+CASES_PER_PROJECT = 10
+N_UPDATES = 4
+
+
+def literal(value):
+    return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def values(rows, columns):
+    return ", ".join("(" + ", ".join(literal(row[c]) for c in columns) + ")" for row in rows)
+
+
+class Case:
+    def __init__(self, number, rnd):
+        self.name, self.rnd, self.scd = f"c{number}", rnd, rnd.choice([1, 2])
+        self.track = rnd.choice([None, None, ["x"]]) if self.scd == 2 else None
+        self.properties = {"delta.enableDeletionVectors": rnd.choice(["true", "false"])}
+        self.properties |= rnd.choice([{"delta.enableChangeDataFeed": "true"}, {"delta.enableRowTracking": "true"}, {}])
+        self.flow = model.Flow(["id"], "s", self.scd, op="op", except_columns=["op", "s"], track=self.track)
+        self.target = model.Target(self.flow)
+        self.grows = rnd.random() < 0.3
+        self.sent, self.steps, self.updates = [], [], 0
+
+    def sql(self):
+        clauses = f"KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY s COLUMNS * EXCEPT (op, s, _rescued_data) STORED AS SCD TYPE {self.scd}"
+        if self.track:
+            clauses += " TRACK HISTORY ON x"
+        properties = ", ".join(f"'{k}' = '{v}'" for k, v in self.properties.items())
+        return (f"CREATE STREAMING TABLE {self.name}_events AS SELECT * FROM STREAM read_files('${{source}}/{self.name}', format => 'json', "
+                f"schemaHints => 'id INT, x STRING, y INT, op STRING, s INT');\n"
+                f"CREATE STREAMING TABLE {self.name} TBLPROPERTIES ({properties});\n"
+                f"CREATE FLOW {self.name}_flow AS AUTO CDC INTO {self.name} FROM STREAM({self.name}_events) {clauses};\n")
+
+    def columns(self):
+        return ["id"] + self.target.columns + (["__START_AT", "__END_AT"] if self.scd == 2 else [])
+
+    def batch(self):
+        rnd, events = self.rnd, []
+        for _ in range(rnd.randint(1, 6)):
+            if self.sent and rnd.random() < 0.25 and not self.grows:
+                events.append(rnd.choice(self.sent))
+                continue
+            event = {"id": rnd.randint(1, 4), "x": rnd.choice(["a", "b", None]), "y": rnd.choice([1, 2, None]),
+                     "op": rnd.choice(["U", "U", "U", "D"]), "s": rnd.randint(1, 9)}
+            if self.grows and self.updates >= 2:
+                event["z"] = rnd.choice(["p", None])
+            events.append(event)
+        self.sent += events
+        self.steps.append(("batch", events))
+        self.updates += 1
+        self.target.batch(events)
+        return events
+
+    # --- statements: SQL, and the rows that go and come
+
+    def new_row(self):
+        rnd = self.rnd
+        row = {"id": rnd.randint(1, 5), "x": rnd.choice(["c", "d", None]), "y": rnd.choice([3, None])}
+        if self.scd == 2:
+            start = rnd.randint(1, 9)
+            row |= {"__START_AT": start, "__END_AT": rnd.choice([None, start + rnd.randint(1, 4)])}
+        return row
+
+    def condition(self):
+        key, x = self.rnd.randint(1, 5), self.rnd.choice(["a", "b", "c"])
+        choices = [(f"id = {key}", lambda r: r["id"] == key), (f"x = '{x}'", lambda r: r["x"] == x), ("y IS NULL", lambda r: r["y"] is None)]
+        if self.scd == 2:
+            choices.append(("__END_AT IS NULL", lambda r: r["__END_AT"] is None))
+        return self.rnd.choice(choices)
+
+    def delete(self):
+        text, holds = self.condition()
+        return f"DELETE FROM {self.name} WHERE {text}", [r for r in self.target.visible if holds(r)], []
+
+    def truncate(self):
+        return self.rnd.choice(["TRUNCATE TABLE ", "DELETE FROM "]) + self.name, list(self.target.visible), []
+
+    def update(self):
+        text, holds = self.condition()
+        sets = [("x = 'u'", lambda r: {"x": "u"}), ("y = y + 10", lambda r: {"y": None if r["y"] is None else r["y"] + 10}),
+                ("id = id + 1", lambda r: {"id": r["id"] + 1}), ("y = y", lambda r: {})]
+        if self.scd == 2:
+            sets.append(("__END_AT = __START_AT + 2", lambda r: {"__END_AT": r["__START_AT"] + 2}))
+        change, new = self.rnd.choice(sets)
+        if self.rnd.random() < 0.2:
+            old = list(self.target.visible)
+            return f"UPDATE {self.name} SET {change}", old, [r | new(r) for r in old]
+        old = [r for r in self.target.visible if holds(r)]
+        return f"UPDATE {self.name} SET {change} WHERE {text}", old, [r | new(r) for r in old]
+
+    def insert(self):
+        rows = [self.new_row() for _ in range(self.rnd.randint(1, 2))]
+        columns = list(rows[0])
+        text = f"INSERT INTO {self.name} ({', '.join(columns)}) VALUES {values(rows, columns)}"
+        return text, [], [self.whole(r) for r in rows]
+
+    def whole(self, row):
+        return {c: row.get(c) for c in self.columns()}
+
+    def overwrite(self):
+        rows = [self.whole(self.new_row()) for _ in range(self.rnd.randint(0, 3))]
+        body = f"VALUES {values(rows, self.columns())}" if rows else f"SELECT * FROM {self.name} WHERE false"
+        return f"INSERT OVERWRITE {self.name} {body}", list(self.target.visible), rows
+
+    def replace(self):
+        rows, key = [self.whole(self.new_row())], self.rnd.randint(1, 5)
+        rows[0]["id"] = key
+        text = f"INSERT INTO {self.name} REPLACE WHERE id = {key} VALUES {values(rows, self.columns())}"
+        return text, [r for r in self.target.visible if r["id"] == key], rows
+
+    def merge(self):
+        source = {row["id"]: row for row in (self.new_row() for _ in range(3))}
+        columns = list(next(iter(source.values())))
+        deletes = self.rnd.random() < 0.5
+        by_source = self.rnd.random() < 0.3
+        text = (f"MERGE INTO {self.name} t USING (VALUES {values(source.values(), columns)}) AS s({', '.join(columns)}) ON t.id = s.id "
+                + ("WHEN MATCHED AND s.x IS NULL THEN DELETE " if deletes else "")
+                + "WHEN MATCHED THEN UPDATE SET x = s.x "
+                + f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) VALUES ({', '.join('s.' + c for c in columns)})"
+                + (" WHEN NOT MATCHED BY SOURCE AND t.y IS NULL THEN DELETE" if by_source else ""))
+        removed, added = [], []
+        for row in self.target.visible:
+            match = source.get(row["id"])
+            if match is None:
+                removed += [row] if by_source and row["y"] is None else []
+                continue
+            removed.append(row)
+            if not (deletes and match["x"] is None):
+                added.append(row | {"x": match["x"]})
+        present = {row["id"] for row in self.target.visible}
+        return text, removed, added + [self.whole(r) for key, r in source.items() if key not in present]
+
+    def statement(self):
+        makers = [self.delete, self.delete, self.update, self.update, self.insert, self.insert, self.merge, self.merge, self.overwrite,
+                  self.replace, self.truncate]
+        text, removed, added = self.rnd.choice(makers)()
+        self.steps.append(("statement", text))
+        if removed or added:
+            self.target.statement(removed, added)
+        return text
+
+
+def canonical(rows, columns):
+    return sorted(json.dumps([row.get(c) for c in columns]) for row in rows)
+
+
+def check(project, case, what):
+    columns = case.columns()
+    got = canonical(project.query(f"SELECT {', '.join(f'`{c}`' for c in columns)} FROM {case.name}"), columns)
+    wanted = canonical(case.target.visible, columns)
+    if got == wanted:
+        return None
+    steps = "\n    ".join(str(step) for step in case.steps)
+    return f"{case.name} after {what}:\n  flow {case.sql()}  steps\n    {steps}\n  got {got}\n  wanted {wanted}"
+
+
+def check_feed(project, case):
+    """Replayed from the start, the feed gives the rows."""
+    columns, net = case.columns(), collections.Counter()
+    for row in project.query(f"SELECT * FROM table_changes('{case.name}', 0)"):
+        net[json.dumps([row.get(c) for c in columns])] += 1 if row["_change_type"] in ("insert", "update_postimage") else -1
+    got = sorted(row for row, n in net.items() for _ in range(n))
+    if got == canonical(case.target.visible, columns) and min(net.values(), default=0) >= 0:
+        return None
+    return f"{case.name}: the feed gives {net}, the rows are {case.target.visible}; steps {case.steps}"
+
+
+def check_foreign(project, case):
+    location = project.query(f"DESCRIBE DETAIL {case.name}")[0]["location"].removeprefix("file:")
+    rows = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(location)).execute("SELECT * FROM t").read_all()
+    columns = case.columns()
+    names = list(rows.schema.names) if hasattr(rows.schema, "names") else [field.name for field in rows.schema]
+    if sorted(names) != sorted(columns):
+        return f"{case.name}: delta-rs sees the columns {names}"
+    got = canonical([dict(zip(names, row)) for row in zip(*(rows.column(n).to_pylist() for n in names))], columns)
+    return None if got == canonical(case.target.visible, columns) else f"{case.name}: delta-rs reads {got}; steps {case.steps}"
+
+
+def run_project(cases):
+    findings = []
+    with Project("".join(case.sql() for case in cases)) as p:
+        for update in range(N_UPDATES):
+            for case in cases:
+                p.add_file(case.batch(), case.name)
+            p.update()
+            findings += [f for f in (check(p, case, f"update {update + 1}") for case in cases) if f]
+            if findings or update == N_UPDATES - 1:
+                break
+            for case in cases:
+                for _ in range(case.rnd.randint(0, 3)):
+                    text = case.statement()
+                    p.query(text)
+                    finding = check(p, case, text)
+                    if finding:
+                        return findings + [finding]
+        for case in cases:
+            if not findings and len(case.properties) > 1:
+                findings += [f for f in [check_feed(p, case)] if f]
+            if not findings and deltalake:
+                findings += [f for f in [check_foreign(p, case)] if f]
+    return findings
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    rnd = random.Random(options.seed)
+    cases = [Case(number, random.Random(rnd.random())) for number in range(options.cases)]
+    findings = []
+    for first in range(0, len(cases), CASES_PER_PROJECT):
+        findings += run_project(cases[first:first + CASES_PER_PROJECT])
+    for finding in findings:
+        print("FAIL", finding)
+    print(f"{options.cases} cases, {len(findings)} differences" + ("" if deltalake else " (delta-rs not asked)"))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
