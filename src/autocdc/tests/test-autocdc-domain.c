@@ -43,6 +43,24 @@ test_round_trip (void)
 }
 
 static void
+test_statements_have_numbers (void)
+{
+  g_autoptr (AutoCdcDomain) domain = make_domain (), read = NULL;
+  g_autofree char *text = NULL, *column = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (domain->hidden_gen);
+  autocdc_domain_begin_statement (domain);
+  column = g_strdup (domain->hidden_gen);
+  autocdc_domain_begin_statement (domain);
+  text = autocdc_domain_text (domain);
+  read = autocdc_domain_parse (text, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (read->gen, ==, 2);
+  g_assert_cmpstr (read->hidden_gen, ==, column);
+}
+
+static void
 test_fresh_names (void)
 {
   g_autoptr (AutoCdcDomain) a = autocdc_domain_new (), b = autocdc_domain_new ();
@@ -77,7 +95,8 @@ static const struct {
   { "trackHistory", "{\"columns\": [1]}", MALFORMED },
   { "ignoreNull", "true", "UNSUPPORTED_FEATURE" },
   { "truncate", "5", "UNSUPPORTED_FEATURE" },
-  { "gen", "1", "UNSUPPORTED_FEATURE" },
+  { "gen", "1", MALFORMED }, /* without its hidden column */
+  { "gen", "-1", MALFORMED },
   { "fields", NULL, MISSING },
   { "fields", "[[]]", MALFORMED },
   { "fields", "[[\"s\", \"p\"]]", "UNSUPPORTED_FEATURE" },
@@ -136,6 +155,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/autocdc/domain/round-trip", test_round_trip);
+  g_test_add_func ("/autocdc/domain/statements-have-numbers", test_statements_have_numbers);
   g_test_add_func ("/autocdc/domain/fresh-names", test_fresh_names);
   g_test_add_func ("/autocdc/domain/bad-entries", test_bad_entries);
   g_test_add_func ("/autocdc/domain/not-json", test_not_json);
