@@ -103,7 +103,7 @@ feed_pair_cancel (const FeedPairNames *names, const char *rows)
 }
 
 /* Every change of a row has a place in its life: twice the version, and one more after it. The first place even: the row was there
- * before the range; the last place odd: it is there after it. */
+ * before the range; the last place odd: it is there after it. A row that went without ever having had an id was there before. */
 char *
 feed_pair_net (const FeedPairNames *names, const char *with, const char *rows)
 {
@@ -128,9 +128,9 @@ feed_pair_net (const FeedPairNames *names, const char *with, const char *rows)
       life_name, rows_name);
   append_name (sql, names->type);
   g_string_append_printf (sql,
-                          ") FROM %s r JOIN %s l ON l." FEED_OWN_ID " = r." FEED_OWN_ID " WHERE (r." FEED_OWN
-                          "_at = l.first AND r." FEED_OWN "_at %% 2 = 0) OR (r." FEED_OWN "_at = l.last AND r." FEED_OWN
-                          "_at %% 2 = 1)",
+                          ") FROM %s r LEFT JOIN %s l ON l." FEED_OWN_ID " = r." FEED_OWN_ID " WHERE r." FEED_OWN_ID
+                          " IS NULL OR (r." FEED_OWN "_at = l.first AND r." FEED_OWN "_at %% 2 = 0) OR (r." FEED_OWN
+                          "_at = l.last AND r." FEED_OWN "_at %% 2 = 1)",
                           rows_name, life_name);
   return g_string_free (sql, FALSE);
 }

@@ -1,7 +1,7 @@
 /* What the automatic feed must know of a commit before its rows can be paired: row ids of every file (cdf.md §5.1), the names
  * under which files keep them, and whether the writer kept them at all (§5.3.5).
  *
- * Removed files usually say their ids; where they do not, the add of the version before does.
+ * Removed files usually say their ids; where they do not, the add of the version before does. Only rows that were not tracked have none.
  */
 #include "base-error.h"
 #include "feed-private.h"
@@ -34,6 +34,14 @@ snapshot_before (const FeedWalk *walk, const FeedCommit *commit, DeltaSnapshot *
   return *before;
 }
 
+/* A commit that also switches row tracking on (CREATE OR REPLACE, RESTORE) removes rows that never had an id. They keep none: nothing is
+ * paired with them. */
+static gboolean
+was_not_tracked (const FeedCommit *commit, const FeedPart *part)
+{
+  return part->kind == FEED_PART_DELETE && !delta_metadata_row_tracking (commit->before);
+}
+
 static gboolean
 settle_part (const FeedWalk *walk, const FeedCommit *commit, FeedPart *part, DeltaSnapshot **before, GError **error)
 {
@@ -55,7 +63,7 @@ settle_part (const FeedWalk *walk, const FeedCommit *commit, FeedPart *part, Del
     other = delta_snapshot_find_file (snapshot, delta_file_decoded_path (part->file));
   }
   if (other == NULL || !has_row_ids (other))
-    return no_row_ids (walk, commit, part, error);
+    return was_not_tracked (commit, part) || no_row_ids (walk, commit, part, error);
   info = delta_file_info (part->file);
   info.base_row_id = delta_file_base_row_id (other);
   info.default_row_commit_version = delta_file_default_row_commit_version (other);
