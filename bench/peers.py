@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the peers of bench/run do, each in a process of its own, and the making of its inputs. Prints one JSON object.
 
-usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS
+usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS [FILES]
        peers.py cdc-deltalake DIR TABLE BATCHES [--legacy-feed] | cdc-duckdb DIR DATABASE BATCHES | cdc-polars DIR FILE BATCHES
        peers.py make-dml DIR ROWS CHANGES | load-deltalake FILE TABLE [--legacy-feed] | dml-deltalake DIR TABLE merge-N|update|delete | feed-deltalake TABLE
        peers.py cdc-reference DIR BATCHES | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
@@ -92,8 +92,9 @@ def make_json(directory: str, rows: str, files: str) -> None:
     report(source_bytes=sum(p.stat().st_size for p in pathlib.Path(directory).iterdir()))
 
 
-def make_log(directory: str, commits: str) -> None:
-    """A table of COMMITS JSON commits of one file each; a tenth of the files is removed again. The data files are not there."""
+def make_log(directory: str, commits: str, files: str = "") -> None:
+    """A table of COMMITS JSON commits of one file each; a tenth of the files is removed again, or all but the last FILES. The data files
+    are not there."""
     log = pathlib.Path(directory) / "_delta_log"
     log.mkdir(parents=True)
     schema = json.dumps({"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}},
@@ -107,8 +108,9 @@ def make_log(directory: str, commits: str) -> None:
         stats = {"numRecords": 100, "minValues": {"id": version * 100, "v": "a"}, "maxValues": {"id": version * 100 + 99, "v": "z"}, "nullCount": {"id": 0, "v": 0}}
         lines.append({"add": {"path": f"part-{version:05}.parquet", "partitionValues": {}, "size": 1000, "modificationTime": 1767225600000 + version,
                               "dataChange": True, "stats": json.dumps(stats)}})
-        if version % 10 == 9:
-            lines.append({"remove": {"path": f"part-{version - 5:05}.parquet", "deletionTimestamp": 1767225600000 + version, "dataChange": True}})
+        gone = version - int(files) if files else version - 5 if version % 10 == 9 else -1
+        if gone >= 0:
+            lines.append({"remove": {"path": f"part-{gone:05}.parquet", "deletionTimestamp": 1767225600000 + version, "dataChange": True}})
         (log / f"{version:020}.json").write_text("".join(json.dumps(l) + "\n" for l in lines))
     report()
 
