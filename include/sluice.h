@@ -68,6 +68,9 @@ size_t sluice_result_n_columns (const SluiceResult *result);
 const char *sluice_result_name (const SluiceResult *result, size_t column); /* Spark's display name */
 const char *sluice_result_type (const SluiceResult *result, size_t column); /* `decimal(10,2)`, as typeof() */
 
+/* What the statement warns of although it succeeded, in a sentence or two; NULL mostly. Lives as long as the result. */
+const char *sluice_result_warning (const SluiceResult *result);
+
 /* Steps to the next row. Returns: false at the end, and on failure with @problem set. */
 bool sluice_result_next (SluiceResult *result, SluiceProblem **problem);
 /* The current row's value as Spark shows it, NULL for NULL. Lives until the next step. */

@@ -321,6 +321,10 @@ gboolean
 cli_print_result (SluiceResult *result, CliOutput output, GError **error)
 {
   gboolean has_columns = base_type_n_fields (session_result_schema (result)) > 0;
+  const char *warning = session_result_warning (result);
+
+  if (warning != NULL)
+    fprintf (stderr, "warning: %s\n", warning);
 
   switch (output) {
   case CLI_OUTPUT_TABLE:

@@ -43,6 +43,7 @@ typedef enum { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_CSV } CliOutput;
 gboolean cli_output_from_text (const char *text, CliOutput *output);
 
 /* Reads @result to its end and prints it on stdout. Statements without columns print nothing, or `OK` as a table.
+ * A warning goes to stderr.
  * Errors: those of reading; IO_ERROR when stdout cannot be written. */
 gboolean cli_print_result (SluiceResult *result, CliOutput output, GError **error);
 

@@ -28,6 +28,7 @@ typedef struct {
   gint64 n_removed, removed_bytes;
   gint64 n_after, bytes_after;
   gboolean is_done;
+  char *warning; /* (nullable) (owned): once done */
 } Report;
 
 /* ---- which version ---- */
@@ -256,6 +257,29 @@ describe (DeltaTransaction *transaction, const Wish *wish, const Report *report)
   delta_transaction_set_metric (transaction, "tableSizeAfterRestore", report->bytes_after);
 }
 
+/* Progress stays: what streams read since @old is not read again (autocdc.md 9.1). Returns: (transfer full) (nullable). */
+static char *
+warn_of_streams (DeltaSnapshot *now, DeltaSnapshot *old)
+{
+  g_autoptr (GPtrArray) txns = delta_snapshot_txns (now);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint i = 0; i < txns->len; i++) {
+    const DeltaTxn *txn = txns->pdata[i];
+    if (txn->version > delta_snapshot_txn_version (old, txn->app_id, -1))
+      g_ptr_array_add (names, txn->app_id);
+  }
+  if (names->len == 0)
+    return NULL;
+  g_ptr_array_add (names, NULL);
+  g_autofree char *list = g_strjoinv (", ", (char **) names->pdata);
+  return g_strdup_printf (
+      "streams wrote into %s after version %" G_GINT64_FORMAT
+      " (%s): what they have read since is not applied again, unless they start anew, by a full refresh "
+      "or with another checkpoint.",
+      delta_table_location (delta_snapshot_table (old)), delta_snapshot_version (old), list);
+}
+
 static gboolean
 try_once (const DmlContext *context, const SqlRestore *restore, const Wish *wish, gboolean last, Report *report,
           GError **error)
@@ -288,8 +312,10 @@ try_once (const DmlContext *context, const SqlRestore *restore, const Wish *wish
   report->is_done = result.outcome == DELTA_COMMIT_DONE;
   gboolean ok = report->is_done || !last || delta_commit_result_to_error (&result, error);
   delta_commit_result_clear (&result);
-  if (report->is_done)
+  if (report->is_done) {
+    report->warning = warn_of_streams (now, old);
     delta_checkpoint_maintain (table, &context->clock, context->cancel);
+  }
   return ok;
 }
 
@@ -306,10 +332,12 @@ dml_restore (const DmlContext *context, const SqlStatement *statement, DmlResult
     if (!try_once (context, restore, &wish, i + 1 == MAX_ATTEMPTS, &report, error))
       return FALSE;
   }
+  g_autofree char *warning = report.warning;
   g_autoptr (BaseType) schema = sql_parse_schema (result_ddl, -1, error);
   if (schema == NULL)
     return FALSE;
   dml_result_clear (result);
+  result->warning = g_steal_pointer (&warning);
   result->schema = g_steal_pointer (&schema);
   result->sql =
       g_strdup_printf ("SELECT %" G_GINT64_FORMAT "::BIGINT AS c0, %" G_GINT64_FORMAT

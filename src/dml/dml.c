@@ -12,6 +12,7 @@ dml_result_clear (DmlResult *result)
 {
   g_clear_pointer (&result->schema, base_type_unref);
   g_clear_pointer (&result->sql, g_free);
+  g_clear_pointer (&result->warning, g_free);
 }
 
 void

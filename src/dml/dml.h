@@ -40,6 +40,7 @@ typedef struct {
 typedef struct {
   BaseType *schema; /* display names and types; a struct without fields: the statement answers nothing */
   char *sql;        /* NULL when the schema has no fields */
+  char *warning;    /* (nullable): what the user should know, although all went well; one sentence or two */
 } DmlResult;
 void dml_result_clear (DmlResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DmlResult, dml_result_clear)

@@ -53,6 +53,7 @@ struct SluiceResult {
   guint row; /* in @chunk: the current one */
   gboolean at_end;
   gboolean has_repeated_names;
+  char *warning; /* (nullable) */
 
   /* Texts that sluice.h lends out. */
   SessionTexts *texts; /* (nullable): one per column */
@@ -62,7 +63,8 @@ struct SluiceResult {
 /* An answer as the text of one DuckDB SELECT with columns c0, c1, …; a schema without fields answers nothing. */
 typedef struct {
   BaseType *schema;
-  char *sql; /* (nullable) */
+  char *sql;     /* (nullable) */
+  char *warning; /* (nullable) */
 } SessionAnswer;
 void session_answer_clear (SessionAnswer *answer);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SessionAnswer, session_answer_clear)

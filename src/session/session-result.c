@@ -68,7 +68,14 @@ session_result_free (SluiceResult *result)
   if (result->json != NULL)
     g_string_free (result->json, TRUE);
   base_type_unref (result->schema);
+  g_free (result->warning);
   g_free (result);
+}
+
+const char *
+session_result_warning (const SluiceResult *result)
+{
+  return result->warning;
 }
 
 BaseType *

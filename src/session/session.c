@@ -124,6 +124,7 @@ session_answer_clear (SessionAnswer *answer)
 {
   g_clear_pointer (&answer->schema, base_type_unref);
   g_clear_pointer (&answer->sql, g_free);
+  g_clear_pointer (&answer->warning, g_free);
 }
 
 static SluiceResult *
@@ -172,6 +173,7 @@ run_dml (const SessionCall *call, SessionAnswer *answer, GError **error)
     return FALSE;
   answer->schema = g_steal_pointer (&result.schema);
   answer->sql = g_steal_pointer (&result.sql);
+  answer->warning = g_steal_pointer (&result.warning);
   return TRUE;
 }
 
@@ -213,7 +215,10 @@ run_tree (SluiceSession *session, const SqlStatement *statement, const char *fil
     session_fail_at (&statement->position, error);
     return NULL;
   }
-  return session_result_new (session, answer.schema, answer.sql, NULL, NULL, error);
+  SluiceResult *result = session_result_new (session, answer.schema, answer.sql, NULL, NULL, error);
+  if (result != NULL)
+    result->warning = g_steal_pointer (&answer.warning);
+  return result;
 }
 
 /* --- Texts --- */

@@ -103,6 +103,8 @@ void session_result_free (SluiceResult *result); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SluiceResult, session_result_free)
 /* A struct: Spark's display names (duplicates possible) and types; no fields: the statement answers nothing. Borrowed. */
 BaseType *session_result_schema (const SluiceResult *result);
+/* What the user should know of a statement that went well; NULL when there is nothing. Borrowed. */
+const char *session_result_warning (const SluiceResult *result);
 /* Steps to the next row; @has_row: (out): FALSE at the end. Errors: those of the query. */
 gboolean session_result_next (SluiceResult *result, gboolean *has_row, GError **error);
 

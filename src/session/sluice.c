@@ -205,6 +205,12 @@ sluice_result_type (const SluiceResult *result, size_t column)
   return texts->type;
 }
 
+const char *
+sluice_result_warning (const SluiceResult *result)
+{
+  return result != NULL ? session_result_warning (result) : NULL;
+}
+
 bool
 sluice_result_next (SluiceResult *result, SluiceProblem **problem)
 {

@@ -320,6 +320,27 @@ class Options(unittest.TestCase):
                 self.assertEqual(w.stream("t", f"sink_{checkpoint}", *feed, *option("failOnDataLoss=false"), checkpoint=checkpoint), [4])
                 w.refused("DELTA_VERSION_NOT_FOUND", "t", "other", *feed, *option("startingVersion=5"), checkpoint="new" + checkpoint)
 
+    def test_restoring_a_sink_warns_of_what_is_not_read_again(self):
+        with Warehouse() as w:
+            w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+            self.assertEqual(w.stream("t", "sink"), [1])
+            w.sql("INSERT INTO t VALUES (2)")
+            self.assertEqual(w.stream("t", "sink"), [1])
+            before, after = (w.sql("SELECT max(id), max(_metadata.file_name) FROM sink"), w.sql("DESCRIBE HISTORY sink"))
+            self.assertEqual(before[0][0], 2)
+            newest = max(int(row[0]) for row in after)
+            result = w.command("sql", f"RESTORE TABLE sink TO VERSION AS OF {newest - 1}")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn(f"warning: streams wrote into {w.root}/wh/sink after version {newest - 1} (", result.stderr)
+            self.assertNotIn("warning", result.stdout)
+            # What it says is so: the stream goes on behind what it has read.
+            self.assertEqual(w.stream("t", "sink"), [])
+            self.assertEqual(w.rows_of(), [1])
+            # Rows that were written in another way are no stream's.
+            w.sql("INSERT INTO sink VALUES (7)")
+            result = w.command("sql", f"RESTORE TABLE sink TO VERSION AS OF {newest + 1}")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_feed_that_was_not_recorded_and_another_table(self):
         with Warehouse() as w:
             w.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")

@@ -117,6 +117,7 @@ test_types_and_names (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
   g_assert_null (problem);
   g_assert_cmpuint (sluice_result_n_columns (result), ==, 2);
   g_assert_cmpstr (sluice_result_name (result, 0), ==, "(1 + 1)");
+  g_assert_null (sluice_result_warning (result));
   g_assert_cmpstr (sluice_result_type (result, 0), ==, "int");
   g_assert_cmpstr (sluice_result_type (result, 1), ==, "decimal(4,1)");
   sluice_result_free (result);
