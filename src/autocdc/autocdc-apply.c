@@ -238,6 +238,19 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
          (n_complex == 0 || compute_generally (work, error)) && autocdc_simple_add (work, n_complex > 0, error);
 }
 
+/* A run that has written batches finds their memory, unless somebody replaced the table. */
+static gboolean
+check_memory (const AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  if (!work->layout->is_new || delta_snapshot_txn_version (snapshot, work->batch->run_id, -1) < 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
+                  "%s has no domain %s any more, and flow %s has written batches into it", work->plan->target,
+                  AUTOCDC_DOMAIN, work->plan->name);
+  base_error_set_hint (error, "a full refresh of %s begins anew", work->plan->target);
+  return FALSE;
+}
+
 /* @finished: FALSE when another commit was in the way; @result then says which. */
 static gboolean
 try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, DeltaCommitResult *result,
@@ -257,6 +270,8 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!(layout = autocdc_layout_new (work->plan, snapshot, error)))
     return FALSE;
   autocdc_work_set_layout (work, layout);
+  if (!check_memory (work, snapshot, error))
+    return FALSE;
   outcome->n_state_rows = state_rows (layout->domain);
   if (work->n_events == 0)
     return TRUE;

@@ -22,7 +22,6 @@ struct AutoCdcDml {
   DeltaSnapshot *snapshot;
   BaseType *binary, *integer;
   WriteHiddenColumn hidden[AUTOCDC_MAX_HIDDEN];
-  guint n_hidden;
 };
 
 void
@@ -52,20 +51,22 @@ autocdc_dml_new (DeltaSnapshot *snapshot, const char *name, const RelationContex
   dml->snapshot = delta_snapshot_ref (snapshot);
   dml->batch = (AutoCdcBatch){ .clock_us = clock_us, .retention_seconds = -1 };
   dml->work = autocdc_work_new (plan, &dml->batch, &dml->context, cancel);
-  autocdc_domain_begin_statement (layout->domain);
   autocdc_work_set_layout (dml->work, layout);
   dml->work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
   dml->binary = base_type_simple (BASE_TYPE_BINARY);
   dml->integer = base_type_simple (BASE_TYPE_LONG);
-  dml->n_hidden = autocdc_hidden_columns (layout->domain, dml->binary, dml->integer, dml->hidden);
   return g_steal_pointer (&dml);
 }
 
 void
-autocdc_dml_options (const AutoCdcDml *dml, WriteOptions *options)
+autocdc_dml_begin (AutoCdcDml *dml, WriteOptions *options)
 {
+  AutoCdcDomain *domain = dml->work->layout->domain;
+
+  autocdc_domain_begin_statement (domain);
+  dml->work->has_statements = TRUE;
   options->hidden = dml->hidden;
-  options->n_hidden = dml->n_hidden;
+  options->n_hidden = autocdc_hidden_columns (domain, dml->binary, dml->integer, dml->hidden);
 }
 
 /* ---- what the statement does ---- */
@@ -152,14 +153,23 @@ refuse_nulls (AutoCdcWork *work, GError **error)
 
 /* ---- memory ---- */
 
+/* {reduced} and {batch}, for shape: no event has any of {keys}. */
+static void
+define_no_events (AutoCdcWork *work)
+{
+  autocdc_work_define (
+      work, "reduced",
+      "SELECT *, {O:s} AS o, false AS d{no values} FROM (SELECT *, NULL::{S} AS s FROM {keys}) WHERE false");
+  autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
+}
+
 /* SCD 1: {newest}, and a delete there for every key that is left without a row. */
 static gboolean
 find_newest (AutoCdcDml *dml, GError **error)
 {
   AutoCdcWork *work = dml->work;
 
-  autocdc_work_define (work, "reduced",
-                       "SELECT *, {O:s} AS o, false AS d{no values} FROM (SELECT *, NULL::{S} AS s FROM {keys})");
+  define_no_events (work);
   return autocdc_look_up_rows (work, dml->snapshot, "old", FALSE, error) &&
          autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) &&
          autocdc_work_make (work, "newest",
@@ -217,15 +227,24 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 
   return write_batch_rows (write, rows, flags, n_rows, error);
 }
 
+static void
+put_domain (AutoCdcWork *work, WriteBatch *write)
+{
+  DeltaTransaction *transaction = write_batch_transaction (write);
+  g_autofree char *domain = autocdc_domain_text (work->layout->domain);
+
+  delta_transaction_require_feature (transaction, "domainMetadata");
+  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
+  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+}
+
 gboolean
 autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRowsFlags flags, guint64 *n_rows,
                    GError **error)
 {
   AutoCdcWork *work = dml->work;
-  DeltaTransaction *transaction = write_batch_transaction (write);
   g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", dml->batch.clock_us);
   g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
-  g_autofree char *domain = NULL;
   gint64 n_added, n_removed, n_expired;
 
   if (n_rows)
@@ -242,9 +261,68 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
       (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
       !autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
     return FALSE;
-  domain = autocdc_domain_text (work->layout->domain);
-  delta_transaction_require_feature (transaction, "domainMetadata");
-  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
-  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+  put_domain (work, write);
+  return TRUE;
+}
+
+/* ---- REORG ---- */
+
+/* {add}: of the facts in state files what is needed. */
+static gboolean
+find_needed (AutoCdcDml *dml, GError **error)
+{
+  AutoCdcWork *work = dml->work;
+  gboolean history = work->plan->type == AUTOCDC_SCD2;
+  g_autofree char *resets = NULL;
+
+  autocdc_work_set (work, "resets kept", "");
+  if (!autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) ||
+      !autocdc_look_up_rows (work, dml->snapshot, "rows", TRUE, error) || !autocdc_unite_facts (work, error) ||
+      (!history && !autocdc_scd1_compute (work, error)))
+    return FALSE;
+  if (history && work->has_statements) {
+    resets = autocdc_work_text (work, " UNION ALL SELECT {K}, s, {O:s} AS o, false, rb{no values}, {clock}, rg"
+                                      " FROM (SELECT *, NULL::{S} AS s FROM {resets})");
+    autocdc_work_set (work, "resets kept", resets);
+  }
+  if (history)
+    autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
+  return autocdc_work_make (work, "add",
+                            "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, f.w, f.g FROM {need} f WHERE f.src = 0"
+                            "{resets kept}",
+                            &work->n_add, error);
+}
+
+gboolean
+autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError **error)
+{
+  AutoCdcWork *work = dml->work;
+  GPtrArray *files = work->layout->domain->files;
+  g_autoptr (GString) scan = g_string_new (NULL);
+  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", dml->batch.clock_us);
+  gint64 n_before = 0, n_expired;
+
+  *changed = FALSE;
+  if (files->len == 0)
+    return TRUE;
+  for (guint i = 0; i < files->len; i++)
+    n_before += ((AutoCdcStateFile *) files->pdata[i])->n_rows;
+  if (!autocdc_append_state_scan (work, delta_snapshot_table (dml->snapshot), files, scan, error))
+    return FALSE;
+  autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
+  autocdc_work_set (work, "clock", clock);
+  autocdc_set_no_values (work);
+  if (!autocdc_work_make (work, "keys", "SELECT DISTINCT {K} FROM ({old facts})", NULL, error))
+    return FALSE;
+  define_no_events (work);
+  if (!find_needed (dml, error))
+    return FALSE;
+  *changed = files->len > 1 || work->n_add < n_before;
+  if (!*changed)
+    return TRUE;
+  g_ptr_array_set_size (files, 0);
+  if (!autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
+    return FALSE;
+  put_domain (work, write);
   return TRUE;
 }

@@ -32,8 +32,9 @@ AutoCdcDml *autocdc_dml_new (DeltaSnapshot *snapshot, const char *name, const Re
 void autocdc_dml_free (AutoCdcDml *dml); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcDml, autocdc_dml_free)
 
-/* Puts the hidden columns into the options of the statement's batch. They live as long as @dml. */
-void autocdc_dml_options (const AutoCdcDml *dml, WriteOptions *options);
+/* For a statement that changes rows, before its batch begins: numbers it, and puts the hidden columns into the batch's options. They
+ * live as long as @dml. */
+void autocdc_dml_begin (AutoCdcDml *dml, WriteOptions *options);
 
 /**
  * autocdc_dml_write:
@@ -47,5 +48,15 @@ void autocdc_dml_options (const AutoCdcDml *dml, WriteOptions *options);
  */
 gboolean autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRowsFlags flags, guint64 *n_rows,
                             GError **error);
+
+/**
+ * autocdc_dml_purge:
+ * @dml: of a statement that changes no rows (REORG … APPLY (PURGE)), instead of autocdc_dml_write()
+ * @changed: (out): whether there was anything to drop or to join; FALSE: nothing was staged
+ *
+ * Stages one state file, in place of all, of the facts that are still needed and that no row holds: values of rows that were deleted or
+ * changed by statements are not in it. Keys stay where a delete or a reset must be remembered.
+ */
+gboolean autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError **error);
 
 G_END_DECLS

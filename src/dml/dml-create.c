@@ -8,6 +8,7 @@
  *   no                 yes                    adopted if it fits   same            new version
  *   yes                yes                    error                nothing         new version
  */
+#include "autocdc.h"
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
@@ -220,14 +221,11 @@ stage_rows (Creation *creation, WriteBatch *batch, GError **error)
   return text != NULL && write_batch_rows (batch, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, NULL, error);
 }
 
-/* What replacing must not do: lose the memory of an AUTO CDC flow, or change rows and names in one commit that the feed must tell
+/* What replacing must not do: change rows and names in one commit that the feed must tell
  * (cdf.md 2.12). */
 static gboolean
 check_replacement (DeltaSnapshot *snapshot, DeltaMetadata *metadata, const SqlPosition *position, GError **error)
 {
-  if (delta_snapshot_domain (snapshot, "sluice.autoCdc") != NULL)
-    return dml_unsupported (position, error, "Replacing the target of an AUTO CDC flow",
-                            "ALTER TABLE … DROP FEATURE sluice.autoCdc makes it a plain table.");
   if (!delta_metadata_change_feed (metadata) || delta_metadata_mapping (metadata) == DELTA_MAPPING_NONE ||
       delta_snapshot_n_files (snapshot) == 0)
     return TRUE;
@@ -282,6 +280,8 @@ commit_version (Creation *creation, DeltaTable *table, DeltaSnapshot *snapshot, 
   if (!set || !apply_wishes (creation, transaction, error) ||
       !apply_clustering (creation, snapshot, transaction, error))
     return FALSE;
+  if (snapshot != NULL && delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) != NULL)
+    delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, NULL);
   if (snapshot != NULL && !write_batch_remove_all (batch, NULL, error))
     return FALSE;
   if (creation->plan != NULL && !stage_rows (creation, batch, error))

@@ -290,7 +290,7 @@ dml_target_open (const DmlContext *context, const SqlName *name, const char *wha
                                       context->cancel, error);
     if (target->memory == NULL)
       return NULL;
-    autocdc_dml_options (target->memory, &options);
+    autocdc_dml_begin (target->memory, &options);
   }
   target->batch =
       write_batch_begin (delta_snapshot_table (target->snapshot), target->snapshot, context->duck, &options, error);

@@ -153,9 +153,12 @@ class Case:
         present = {row["id"] for row in self.target.visible}
         return text, removed, added + [self.whole(r) for key, r in source.items() if key not in present]
 
+    def maintain(self):
+        return self.rnd.choice([f"REORG TABLE {self.name} APPLY (PURGE)", f"OPTIMIZE {self.name}"]), [], []
+
     def statement(self):
         makers = [self.delete, self.delete, self.update, self.update, self.insert, self.insert, self.merge, self.merge, self.overwrite,
-                  self.replace, self.truncate]
+                  self.replace, self.truncate, self.maintain, self.maintain]
         text, removed, added = self.rnd.choice(makers)()
         self.steps.append(("statement", text))
         if removed or added:

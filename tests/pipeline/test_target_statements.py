@@ -66,6 +66,80 @@ class TypeTwo(unittest.TestCase):
                               (4, "q", 8, None)])
 
 
+def holding(p, table, value):
+    """Files of the table that hold the text, the log's aside. Parquet is read for it, whatever its compression."""
+    found = []
+    for path in sorted((p.root / "warehouse").rglob("*.parquet")):
+        if table in path.parts and "_delta_log" not in path.parts:
+            text = p.query(f"SELECT count(*) AS n FROM read_files('{path}', format => 'parquet') t WHERE to_json(struct(*)) LIKE '%{value}%'")
+            if text[0]["n"] > 0 or value.encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found
+
+
+class Erasure(unittest.TestCase):
+    def test_purge_and_vacuum_leave_no_value(self):
+        with Project(SQL) as p:
+            # Facts that only state files hold: an upsert that changed nothing (type 1), inner members of a run (type 2).
+            p.add_file([event(1, "secret", 1), event(1, "secret", 3), event(2, "kept", 1), event(3, "secret", 1)])
+            p.update()
+            p.add_file([event(1, "secret", 2), event(1, "secret", 5), event(2, "kept", 4), event(3, "gone", 4, "D")])
+            p.update()
+            p.add_file([event(1, "other", 4), event(3, "secret", 3)])
+            p.update()
+            for table in ("one", "two"):
+                self.assertNotEqual(holding(p, table, "secret"), [], table)
+                p.query(f"UPDATE {table} SET name = 'erased' WHERE id = 3")
+                p.query(f"DELETE FROM {table} WHERE id = 1")
+                if table == "two":
+                    p.query("DELETE FROM two WHERE id = 3")
+                p.query(f"REORG TABLE {table} APPLY (PURGE)")
+                p.query(f"SET spark.databricks.delta.retentionDurationCheck.enabled = false; VACUUM {table} RETAIN 0 HOURS")
+                self.assertEqual(holding(p, table, "secret"), [], table)
+                self.assertNotEqual(holding(p, table, "kept"), [], table)
+                version = p.query(f"DESCRIBE HISTORY {table}")[0]["version"]
+                p.query(f"REORG TABLE {table} APPLY (PURGE)")
+                self.assertEqual(p.query(f"DESCRIBE HISTORY {table}")[0]["version"], version, "nothing is left to purge")
+            # What is needed is still known.
+            p.add_file([event(1, "late", 4), event(2, "older", 3), event(2, "newest", 9)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(2, "newest")])
+            self.assertEqual(p.rows("SELECT * FROM two"), [(1, "late", 4, None), (2, "kept", 1, 3), (2, "kept", 4, 9),
+                                                           (2, "newest", 9, None), (2, "older", 3, 4)])
+
+
+class OtherStatements(unittest.TestCase):
+    def test_restore_brings_memory_back_and_keeps_progress(self):
+        with Project(SQL) as p:
+            p.add_file([event(1, "a", 5), event(2, "b", 5)])
+            p.update()
+            before = {t: p.query(f"DESCRIBE HISTORY {t}")[0]["version"] for t in ("one", "two")}
+            for table in before:
+                p.query(f"DELETE FROM {table} WHERE id = 1")
+            p.add_file([event(2, "c", 7)])
+            p.update()
+            for table, version in before.items():
+                p.query(f"RESTORE TABLE {table} TO VERSION AS OF {version}")
+            p.add_file([event(1, "late", 4), event(2, "late", 4)])
+            p.update()
+            # The delete is forgotten with its statement, the event of 7 is not read again.
+            self.assertEqual(p.rows("SELECT * FROM one"), [(1, "a"), (2, "b")])
+            self.assertEqual(p.rows("SELECT * FROM two"), [(1, "a", 5, None), (1, "late", 4, 5), (2, "b", 5, None), (2, "late", 4, 5)])
+
+    def test_a_replaced_target_wants_a_full_refresh(self):
+        with Project(SQL) as p:
+            p.add_file([event(1, "a", 5)])
+            p.update()
+            location = p.query("DESCRIBE DETAIL one")[0]["location"].removeprefix("file:")
+            p.query(f"CREATE OR REPLACE TABLE delta.`{location}` (id INT, name STRING)")
+            p.add_file([event(2, "b", 5)])
+            result = p.run()
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("AUXILIARY_TABLE_PROPERTY_MISSING", result.stdout + result.stderr)
+            p.update("--full-refresh", "one")
+            self.assertEqual(p.rows("SELECT * FROM one"), [(1, "a"), (2, "b")])
+
+
 class Refused(unittest.TestCase):
     def test_by_name(self):
         with Project(SQL) as p:
