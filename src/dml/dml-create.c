@@ -53,9 +53,14 @@ check_form (const SqlCreateTable *create, const SqlPosition *position, GError **
                             "Put the statement into a pipeline's file and use `sluice run`.");
   if (create->temporary)
     return dml_unsupported (position, error, "CREATE TEMPORARY TABLE", "Use CREATE TEMPORARY VIEW.");
-  if (create->like.n > 0)
-    return dml_unsupported (&create->like.position, error, "CREATE TABLE … LIKE",
-                            "Use CREATE TABLE … AS SELECT … WHERE false.");
+  if (create->like.n > 0 && (create->or_replace || create->replace))
+    return dml_unsupported (&create->like.position, error, "REPLACE TABLE … LIKE",
+                            "Drop the table first, or use CREATE OR REPLACE TABLE … AS SELECT … WHERE false.");
+  if (create->like.n > 0 && (create->has_elements || create->query != NULL)) {
+    base_error_set (error, SLUICE_ERROR_PARSE_SYNTAX_ERROR, "LIKE goes with neither columns nor AS query.");
+    sql_position_add_to_error (&create->like.position, error);
+    return FALSE;
+  }
   if (create->clone != SQL_CLONE_NONE)
     return dml_unsupported (&create->clone_source.position, error, "CLONE", "Use CREATE TABLE … AS SELECT.");
   if (create->expectations.n > 0)
@@ -179,6 +184,84 @@ replaced_metadata (Creation *creation, DeltaMetadata *old, const BaseType *schem
   }
   return delta_metadata_with_texts (metadata, NULL,
                                     creation->definition.comment != NULL ? creation->definition.comment : "");
+}
+
+/* ---- LIKE ---- */
+
+/* Whether a property says how the source itself is, and not what such a table is. */
+static gboolean
+is_of_one_table (const char *key)
+{
+  static const char *const prefixes[] = { "delta.rowTracking.", "delta.inCommitTimestampEnablement",
+                                          "delta.requireCheckpointProtection", "sluice.", "pipelines." };
+
+  for (guint i = 0; i < G_N_ELEMENTS (prefixes); i++)
+    if (g_str_has_prefix (key, prefixes[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* Table features that are there because a property or a domain asks for them, or that a new table has no use for. */
+static gboolean
+is_own_feature (const char *name)
+{
+  static const char *const others[] = { "clustering", "domainMetadata", "rowTracking", "checkpointProtection", NULL };
+
+  return g_strv_contains (others, name) || g_str_has_prefix (name, "sluice.");
+}
+
+static gboolean
+has_property (const SqlPropertyList *list, const char *key)
+{
+  for (guint i = 0; i < list->n; i++)
+    if (g_ascii_strcasecmp (list->items[i].key, key) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+has_identity (const BaseType *schema)
+{
+  for (guint i = 0; i < base_type_n_fields (schema); i++)
+    if (json_object_get (base_type_field (schema, i)->metadata, "delta.identity.start") != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* Columns, partitions, clustering, comment and properties of the source, where the statement says nothing else. */
+static gboolean
+define_like (Creation *creation, GError **error)
+{
+  const SqlCreateTable *create = creation->create;
+  DmlDefinition *definition = &creation->definition;
+  g_auto (CatalogReference) reference = { 0 };
+  g_autoptr (DeltaSnapshot) source = dml_open (creation->context, &create->like, &reference, error);
+  if (source == NULL)
+    return FALSE;
+  DeltaMetadata *metadata = delta_snapshot_metadata (source);
+  const char *const *features = delta_protocol_writer_features (delta_snapshot_protocol (source));
+  g_autofree const char **keys = delta_metadata_property_keys (metadata);
+  if (has_identity (delta_snapshot_schema (source)))
+    return dml_unsupported (&create->like.position, error, "CREATE TABLE … LIKE a table with an identity column", NULL);
+  base_type_unref (definition->schema);
+  definition->schema = base_type_ref (delta_snapshot_schema (source));
+  if (definition->partition_columns[0] == NULL && definition->clustering[0] == NULL) {
+    g_strfreev (definition->partition_columns);
+    definition->partition_columns = g_strdupv ((char **) delta_metadata_partition_columns (metadata));
+    g_strfreev (definition->clustering);
+    definition->clustering = dml_clustering_columns (source);
+  }
+  if (definition->comment == NULL)
+    definition->comment = g_strdup (delta_metadata_description (metadata));
+  for (guint i = 0; keys[i] != NULL; i++)
+    if (!is_of_one_table (keys[i]) && !has_property (&create->properties, keys[i]))
+      g_hash_table_insert (definition->properties, g_strdup (keys[i]),
+                           g_strdup (delta_metadata_property (metadata, keys[i])));
+  for (guint i = 0; features != NULL && features[i] != NULL; i++)
+    if (!is_own_feature (features[i]))
+      g_hash_table_insert (definition->properties, g_strconcat ("delta.feature.", features[i], NULL),
+                           g_strdup ("supported"));
+  return TRUE;
 }
 
 /* ---- the commit ---- */
@@ -474,7 +557,8 @@ dml_create_table (const DmlContext *context, const SqlStatement *statement, GErr
   if (create->if_not_exists && creation.reference.kind == CATALOG_REFERENCE_TABLE)
     return TRUE;
   if (!dml_definition_from_create (create, context->settings, &creation.definition, error) ||
-      !check_properties (&creation, error) || !check_expressions (&creation, error))
+      (create->like.n > 0 && !define_like (&creation, error)) || !check_properties (&creation, error) ||
+      !check_expressions (&creation, error))
     return FALSE;
   if (create->query != NULL) {
     creation.plan = relation_plan_new_query (create->query, context->relation, error);
