@@ -103,9 +103,22 @@ find_column (DeltaMetadata *before, DeltaMetadata *read, const BaseField *field)
   return base_type_field_index (old, field->name, FALSE);
 }
 
+/* Fields without a name and an id in files get ones that no file of @before has. @schema: (transfer full). */
+static BaseType *
+map_absent (DeltaMetadata *before, BaseType *schema)
+{
+  gint64 max_id = delta_metadata_int (before, "delta.columnMapping.maxColumnId", 0);
+  g_autoptr (BaseType) unmapped = schema;
+
+  if (delta_metadata_mapping (before) == DELTA_MAPPING_NONE)
+    return g_steal_pointer (&unmapped);
+  return delta_schema_assign_mapping (unmapped, &max_id, FALSE);
+}
+
 DeltaMetadata *
 feed_schema_of_deleted (DeltaMetadata *before, DeltaMetadata *read)
 {
+  gboolean is_mapped = delta_metadata_mapping (before) != DELTA_MAPPING_NONE;
   g_autoptr (BaseStructBuilder) builder = NULL;
   g_autoptr (BaseType) schema = NULL;
   g_autoptr (GPtrArray) partitions = g_ptr_array_new ();
@@ -117,15 +130,19 @@ feed_schema_of_deleted (DeltaMetadata *before, DeltaMetadata *read)
   for (guint i = 0; i < base_type_n_fields (delta_metadata_schema (read)); i++) {
     const BaseField *field = base_type_field (delta_metadata_schema (read), i);
     int at = find_column (before, read, field);
-    const BaseField *source = at >= 0 ? base_type_field (delta_metadata_schema (before), (guint) at) : field;
-    if (!base_type_equal (source->type, field->type, BASE_TYPE_EQUAL_EXACT))
-      source = field;
-    base_struct_builder_add (builder, field->name, source->type, TRUE, source->metadata);
-    if (at >= 0 && delta_metadata_is_partition_column (before, (guint) at))
+    const BaseField *source = at >= 0 ? base_type_field (delta_metadata_schema (before), (guint) at) : NULL;
+    if (source != NULL && !base_type_equal (source->type, field->type, BASE_TYPE_EQUAL_EXACT))
+      source = NULL;
+    /* The name and the id of a column that @before lacks may be those of another one in its files. */
+    base_struct_builder_add (builder, field->name, source != NULL ? source->type : field->type, TRUE,
+                             source != NULL ? source->metadata
+                             : is_mapped    ? NULL
+                                            : field->metadata);
+    if (at >= 0 && (source != NULL || !is_mapped) && delta_metadata_is_partition_column (before, (guint) at))
       g_ptr_array_add (partitions, field->name);
   }
   g_ptr_array_add (partitions, NULL);
-  schema = base_struct_builder_end (g_steal_pointer (&builder));
+  schema = map_absent (before, base_struct_builder_end (g_steal_pointer (&builder)));
   columns = delta_metadata_with_schema (before, schema);
   return delta_metadata_with_partition_columns (columns, (const char *const *) partitions->pdata);
 }

@@ -242,7 +242,7 @@ class Table:
         for version, type_, uid, values in changes:
             kept = {column.id for column in self.versions[version].columns}
             if self.versions[version].swaps_files:
-                kept &= {column.id for column in self.versions[version - 1].columns}
+                kept &= self.same_columns(version)
             names = {column.name for column in columns if column.id not in kept}
             yield version, type_, uid, {name: None if name in names else value for name, value in values.items()}
 
@@ -260,6 +260,12 @@ class Table:
                 yield first_at, "update_preimage" if is_ else "delete", uid, shown(first.values, columns)
             if is_:
                 yield last_at, "update_postimage" if was else "insert", uid, shown(last.values, columns)
+
+    def same_columns(self, version):
+        """The ids of the columns that @version has from the one before it; those of a table that was replaced are the same by their names."""
+        before = {column.id: column for column in self.versions[version - 1].columns}
+        return {column.id for column in self.versions[version].columns if column.id in before
+                and (before[column.id].era == column.era or before[column.id].name == column.name)}
 
     def without_equal(self, changes):
         """@changes without rows that are as they were in versions that need not show them."""

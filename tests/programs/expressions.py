@@ -11,6 +11,9 @@ VALUES = {
     "DATE": [None, "1970-01-01", "2024-02-29", "2025-12-31"],
     "DOUBLE": [None, 0.0, 1.5, -2.25, 1e300],
     "BOOLEAN": [None, True, False],
+    "TIMESTAMP": [None, "1969-12-31T23:59:59.999999Z", "2024-02-29T12:34:56.789000Z", "2026-01-01T00:00:00.000000Z"],
+    "DECIMAL(9, 2)": [None, "0.00", "1.50", "-0.01", "1234567.89"],
+    "ARRAY<INT>": [None, [], [1], [2, None]],
     "STRUCT<x: INT, y: STRING>": [None, {"x": 1, "y": "a"}, {"x": None, "y": "b"}, {"x": 2, "y": None}],
 }
 PARTITION_VALUES = {
@@ -18,6 +21,8 @@ PARTITION_VALUES = {
     "STRING": [None, "x", "y", "a b", "p=q/r", "ü%20", "__HIVE"],
     "DATE": [None, "1970-01-01", "2024-02-29"],
     "BOOLEAN": [None, True, False],
+    "TIMESTAMP": [None, "2024-02-29T12:34:56.789000Z", "2026-01-01T00:00:00.000000Z"],
+    "DECIMAL(9, 2)": [None, "0.00", "1.50"],
 }
 STRUCT = "STRUCT<x: INT, y: STRING>"
 
@@ -40,9 +45,12 @@ def literal(value, type_):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if type_ == "STRUCT<x: INT, y: STRING>":
         return f"named_struct('x', {literal(value['x'], 'INT')}, 'y', {literal(value['y'], 'STRING')})"
+    if type_ == "ARRAY<INT>":
+        return f"CAST(array({', '.join(literal(one, 'INT') for one in value)}) AS ARRAY<INT>)"
     if type_ == "BOOLEAN":
         return "true" if value else "false"
-    return {"INT": "{}", "BIGINT": "{}L", "DATE": "DATE'{}'", "DOUBLE": "{!r}D"}[type_].format(value)
+    return {"INT": "{}", "BIGINT": "{}L", "DATE": "DATE'{}'", "DOUBLE": "{!r}D", "TIMESTAMP": "TIMESTAMP'{}'",
+            "DECIMAL(9, 2)": "CAST('{}' AS DECIMAL(9, 2))"}[type_].format(value)
 
 
 def choices_of(table, column):
@@ -97,7 +105,7 @@ def draw_atom(rnd, table, prefix):
         return Expr(f"{prefix}uid {operator} {bound}", lambda v: comparison(operator, v["uid"], bound))
     column = rnd.choice([column for column in table.columns if column.name != "uid"])
     name = prefix + quoted(column.name)
-    if rnd.random() < 0.2:
+    if column.type == "ARRAY<INT>" or rnd.random() < 0.2:
         return rnd.choice([Expr(f"{name} IS NULL", lambda v: v.get(column.id) is None),
                            Expr(f"{name} IS NOT NULL", lambda v: v.get(column.id) is not None)])
     if column.type == STRUCT:
@@ -114,7 +122,7 @@ def draw_atom(rnd, table, prefix):
         values = rnd.sample(choices, min(len(choices), 2))
         return Expr(f"{name} IN ({', '.join(literal(one, column.type) for one in values)})",
                     lambda v: None if v.get(column.id) is None else v.get(column.id) in values)
-    operator = rnd.choice(["=", "=", "<>", "<", "<=", ">", ">="])
+    operator = rnd.choice(["=", "=", "<>"] if column.type == "DECIMAL(9, 2)" else ["=", "=", "<>", "<", "<=", ">", ">="])
     return Expr(f"{name} {operator} {literal(value, column.type)}", lambda v: comparison(operator, v.get(column.id), value))
 
 

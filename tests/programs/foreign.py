@@ -4,6 +4,7 @@ delta-rs does not write tables with row tracking, in-commit timestamps, type wid
 have none (KINDS without EXCLUDED). It rewrites files without row ids and tags, and records changes in its own way.
 """
 import datetime
+import decimal
 
 import programs_model as model
 from expressions import STRUCT, VALUES, Expr, and_, comparison, draw_value, or_
@@ -39,11 +40,14 @@ def done(t, text, go, edit, **more):
 def arrow_of(rows, columns):
     import pyarrow as pa
     types = {"INT": pa.int32(), "BIGINT": pa.int64(), "STRING": pa.string(), "DATE": pa.date32(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
+             "TIMESTAMP": pa.timestamp("us", "UTC"), "DECIMAL(9, 2)": pa.decimal128(9, 2), "ARRAY<INT>": pa.list_(pa.field("element", pa.int32())),
              STRUCT: pa.struct([("x", pa.int32()), ("y", pa.string())])}
 
     def values(column):
+        convert = {"DATE": datetime.date.fromisoformat, "TIMESTAMP": datetime.datetime.fromisoformat,
+                   "DECIMAL(9, 2)": decimal.Decimal}.get(column.type, lambda value: value)
         found = [row.get(column.id) for row in rows]
-        return [value and datetime.date.fromisoformat(value) for value in found] if column.type == "DATE" else found
+        return [None if value is None else convert(value) for value in found]
     arrays = [pa.array(values(column), types[column.type]) for column in columns]
     return pa.table(arrays, schema=pa.schema([pa.field(column.name, one.type, nullable=not column.not_null or one.null_count > 0)
                                               for column, one in zip(columns, arrays)]))
@@ -59,21 +63,20 @@ def plain_name(column):
     return column.name if column.name in ("a", "b", "p") else None
 
 
-def draw_atom(rnd, t):
-    named = [column for column in t.columns if plain_name(column) and column.type in ("INT", "STRING")]
-    if named and rnd.random() < 0.4:
-        column = rnd.choice(named)
-        value = rnd.choice([1, 2]) if column.type == "INT" else rnd.choice(["a b", "x"])
-        return rnd.choice([Expr(f"{column.name} IS NULL", lambda v: v.get(column.id) is None),
-                           Expr(f"{column.name} = {value!r}", lambda v: comparison("=", v.get(column.id), value))])
-    modulus, rest, bound = rnd.randint(2, 5), rnd.randint(0, 2), rnd.randint(0, max(1, t.next_uid))
-    return rnd.choice([Expr(f"uid % {modulus} = {rest}", lambda v: v["uid"] % modulus == rest),
-                       Expr(f"uid >= {bound}", lambda v: v["uid"] >= bound), Expr(f"uid = {bound}", lambda v: v["uid"] == bound)])
-
-
 def draw_condition(rnd, t):
-    first, second = draw_atom(rnd, t), draw_atom(rnd, t)
-    return rnd.choice([first, first, Expr(f"{first.sql} AND {second.sql}", lambda v: and_(first.of(v), second.of(v))),
+    """Never one that no row can satisfy: delta-rs then records a row as deleted that it keeps."""
+    modulus, rest, bound = rnd.randint(2, 5), rnd.randint(0, 1), rnd.randint(0, max(1, t.next_uid))
+    first = rnd.choice([Expr(f"uid % {modulus} = {rest}", lambda v: v["uid"] % modulus == rest),
+                        Expr(f"uid >= {bound}", lambda v: v["uid"] >= bound), Expr(f"uid = {bound}", lambda v: v["uid"] == bound)])
+    named = [column for column in t.columns if plain_name(column) and column.type in ("INT", "STRING")]
+    if not named or rnd.random() < 0.4:
+        return first
+    column = rnd.choice(named)
+    value = rnd.choice([1, 2]) if column.type == "INT" else rnd.choice(["a b", "x"])
+    second = Expr(f"{column.name} = {value!r}", lambda v: comparison("=", v.get(column.id), value))
+    if not column.not_null and rnd.random() < 0.4:
+        second = Expr(f"{column.name} IS NULL", lambda v: v.get(column.id) is None)
+    return rnd.choice([second, Expr(f"{first.sql} AND {second.sql}", lambda v: and_(first.of(v), second.of(v))),
                        Expr(f"({first.sql} OR {second.sql})", lambda v: or_(first.of(v), second.of(v)))])
 
 

@@ -4,6 +4,7 @@ JOB: {"jars": directory, "scratch": directory, "tables": [{"name", "path", "cont
 "feeds": [[kind, start, end]]}]}; a kind is legacy, automatic or net.
 RESULT: table name → {"contents": [rows], "feeds": [rows], "error"}; a row is an object, with its row id as `+id` and `+at`.
 """
+import datetime
 import json
 import pathlib
 import sys
@@ -15,6 +16,11 @@ from spark_session import spark_session  # noqa: E402
 
 def rows_of(frame):
     return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def text_of(value):
+    """As the model has it; the process is in UTC."""
+    return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if isinstance(value, datetime.datetime) else str(value)
 
 
 def contents(spark, table, version):
@@ -53,7 +59,7 @@ def main(job_file, result_file):
     spark.conf.set("spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration", "false")
     spark.conf.set("spark.databricks.delta.changelogV2.enabled", "true")
     result = {table["name"]: read(spark, table) for table in job["tables"]}
-    pathlib.Path(result_file).write_text(json.dumps(result, default=str))
+    pathlib.Path(result_file).write_text(json.dumps(result, default=text_of))
     spark.stop()
 
 

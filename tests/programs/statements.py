@@ -251,7 +251,7 @@ def replace_where(rnd, t):
 @kind(1)
 def replace_using(rnd, t):
     """Rows whose values of the columns some new row has go; NULL equals NULL."""
-    columns = [column for column in t.columns if column.id != "uid" and column.type != STRUCT]
+    columns = [column for column in t.columns if column.id != "uid" and column.type not in (STRUCT, "ARRAY<INT>")]
     edit = model.Edit(t)
     columns = rnd.sample(columns, rnd.randint(1, min(2, len(columns))))
     rows = [draw_row(rnd, t) for _ in range(rnd.randint(1, 4))]

@@ -7,6 +7,8 @@ usage: test_programs.py [--programs N] [--seed S] [--jobs N] [--statements MIN-M
 import argparse
 import collections
 import dataclasses
+import datetime
+import decimal
 import json
 import multiprocessing
 import os
@@ -608,7 +610,14 @@ def other_readers():
 
 
 def plain(arrow):
-    return [{name: str(value) if hasattr(value, "isoformat") else value for name, value in row.items()} for row in arrow.to_pylist()]
+    return [{name: plain_value(value) for name, value in row.items()} for row in arrow.to_pylist()]
+
+
+def plain_value(value):
+    """As the model has it."""
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return str(value) if isinstance(value, (datetime.date, decimal.Decimal)) else value
 
 
 def exception_of(reader, run):
