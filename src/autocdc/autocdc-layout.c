@@ -46,22 +46,29 @@ same_type (const BaseType *a, const BaseType *b)
 
 /* ---- drift ---- */
 
+/* The order in which KEYS names them is no difference: from here on the plan has that of the memory. */
 static gboolean
-check_keys (const AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
+check_keys (AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
 {
   gboolean equal = plan->keys->len == domain->keys->len;
+  g_autoptr (GArray) ordered = g_array_new (FALSE, FALSE, sizeof (guint));
 
-  for (guint i = 0; equal && i < plan->keys->len; i++) {
-    const AutoCdcColumn *key = plan->columns->pdata[g_array_index (plan->keys, guint, i)];
-    gboolean found = FALSE;
+  for (guint j = 0; equal && j < domain->keys->len; j++) {
+    for (guint i = 0; i < plan->keys->len && ordered->len == j; i++) {
+      guint column = g_array_index (plan->keys, guint, i);
+      const AutoCdcColumn *key = plan->columns->pdata[column];
 
-    for (guint j = 0; j < domain->keys->len && !found; j++)
-      found = base_text_equal_ignore_case (key->name, domain->keys->pdata[j]) &&
-              same_type (key->type, domain->key_types->pdata[j]);
-    equal = found;
+      if (base_text_equal_ignore_case (key->name, domain->keys->pdata[j]) &&
+          same_type (key->type, domain->key_types->pdata[j]))
+        g_array_append_val (ordered, column);
+    }
+    equal = ordered->len == j + 1;
   }
-  if (equal)
+  if (equal) {
+    g_array_unref (plan->keys);
+    plan->keys = g_steal_pointer (&ordered);
     return TRUE;
+  }
   base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT,
                   "flow %s has other keys, or keys of other types, than those recorded for %s", plan->name,
                   plan->target);
@@ -96,7 +103,7 @@ check_tracking (const AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
 }
 
 static gboolean
-check_drift (const AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
+check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
 {
   if (!check_keys (plan, domain, error))
     return FALSE;

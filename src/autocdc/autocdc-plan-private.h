@@ -23,7 +23,7 @@ struct AutoCdcPlan {
   char *target;
   AutoCdcType type;
   GPtrArray *columns;   /* (element-type AutoCdcColumn): selected, in source order */
-  GArray *keys;         /* (element-type guint): the columns that are keys, in the order of KEYS */
+  GArray *keys;         /* (element-type guint): the columns that are keys, in the order of KEYS, or of the memory */
   RelationPlan *events; /* columns …, the sequence, whether it is a delete */
   BaseType *sequence_type;
   gboolean deletes;         /* APPLY AS DELETE WHEN was given */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Statements on the targets of AUTO CDC flows: what later events make of them, and what is refused."""
+import threading
 import unittest
 
 from project import Project
@@ -138,6 +139,68 @@ class OtherStatements(unittest.TestCase):
             self.assertIn("AUXILIARY_TABLE_PROPERTY_MISSING", result.stdout + result.stderr)
             p.update("--full-refresh", "one")
             self.assertEqual(p.rows("SELECT * FROM one"), [(1, "a"), (2, "b")])
+
+
+NESTED = """
+CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${{source}}/customers', format => 'json',
+  schema => 'region STRING, id INT, name STRING, operation STRING, time INT, n INT');
+CREATE STREAMING TABLE one PARTITIONED BY (region) TBLPROPERTIES ({properties});
+CREATE FLOW one_flow AS AUTO CDC INTO one FROM STREAM t KEYS ({keys}) APPLY AS DELETE WHEN operation = 'D'
+  SEQUENCE BY struct(time, n) COLUMNS * EXCEPT (operation, time, n) STORED AS SCD TYPE 1;
+CREATE STREAMING TABLE two PARTITIONED BY (region) TBLPROPERTIES ({properties});
+CREATE FLOW two_flow AS AUTO CDC INTO two FROM STREAM t KEYS ({keys}) APPLY AS DELETE WHEN operation = 'D'
+  SEQUENCE BY struct(time, n) COLUMNS * EXCEPT (operation, time, n) STORED AS SCD TYPE 2;
+"""
+
+
+class Layouts(unittest.TestCase):
+    def test_two_keys_partitions_and_a_struct_as_sequence(self):
+        def part(region, id, name, time, n, operation="U"):
+            return event(id, name, time, operation) | {"region": region, "n": n}
+        for properties in ("'delta.columnMapping.mode' = 'name'", "'delta.enableDeletionVectors' = 'false', 'delta.enableChangeDataFeed' = 'true'"):
+            with Project(NESTED.format(properties=properties, keys="region, id")) as p:
+                events = [part("e", 1, "a", 1, 1), part("e", 1, "b", 1, None), part("w", 1, "c", 2, 1), part("w", 2, "d", 2, 1)]
+                p.add_file(events)
+                p.update()
+                p.query("UPDATE one SET name = '!' WHERE region = 'e'")
+                p.query("DELETE FROM one WHERE region = 'w' AND id = 1")
+                p.query("DELETE FROM two WHERE region = 'e'")
+                p.query("UPDATE two SET region = 'n' WHERE id = 2")
+                p.query("INSERT INTO two SELECT 'e', 1, 'by hand', struct(1, 0), NULL")
+                # The keys in another order are the same keys.
+                p.sql(NESTED.format(properties=properties, keys="id, region"))
+                p.add_file(events + [part("n", 2, "e", 2, 2), part("e", 3, "f", 1, 1)])
+                p.update()
+                self.assertEqual(p.rows("SELECT region, id, name FROM one"),
+                                 [("e", 1, "!"), ("e", 3, "f"), ("n", 2, "e"), ("w", 2, "d")])
+                self.assertEqual(p.rows("SELECT region, id, name, __START_AT.n AS s, __END_AT.n AS e FROM two"),
+                                 [("e", 1, "a", 1, None), ("e", 1, "b", None, 0), ("e", 1, "by hand", 0, 1), ("e", 3, "f", 1, None),
+                                  ("n", 2, "d", 1, 2), ("n", 2, "e", 2, None), ("w", 1, "c", 1, None), ("w", 2, "d", 1, None)])
+
+
+class AtOnce(unittest.TestCase):
+    def test_statements_during_an_update_are_not_lost(self):
+        """Conflicts make the flow's batch, or the statement, begin again."""
+        with Project(SQL.replace("time INT')", "time INT', maxFilesPerTrigger => 1)")) as p:
+            p.add_file([event(id, "first", 0) for id in range(1, 5)])
+            p.update()
+            for number in range(25):
+                p.add_file([event(id, f"n{number}", number) for id in range(1, 5)])
+            update = threading.Thread(target=p.update)
+            update.start()
+            done = 0
+            while update.is_alive() and done < 40:
+                done += 1
+                for table, rest in (("one", ""), ("two", ", 1, NULL")):
+                    p.query(f"INSERT INTO {table} VALUES ({100 + done}, 'by hand'{rest})")
+                    p.query(f"UPDATE {table} SET name = 'touched' WHERE id = 1")
+            update.join()
+            for table in ("one", "two"):
+                hands = p.rows(f"SELECT count(*), count(DISTINCT id) FROM {table} WHERE id > 100")[0]
+                statements = sum(h["operation"] == "WRITE" for h in p.query(f"DESCRIBE HISTORY {table}"))
+                self.assertEqual((hands, statements), ((done, done), done))
+                self.assertEqual(p.rows(f"SELECT id, name FROM {table} WHERE id BETWEEN 2 AND 4"
+                                        + (" AND __END_AT IS NULL" if table == "two" else "")), [(i, "n24") for i in (2, 3, 4)])
 
 
 class Refused(unittest.TestCase):
