@@ -126,6 +126,12 @@ gboolean catalog_changes_check (CatalogSession *session, const RelationTableRequ
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);
+/* `_metadata` for other leaves over a Delta table: its type; what a scan must give for it, where the request does not ask for it already;
+ * and its expression over the scan's outputs. @request: borrows no memory of the snapshot. */
+#define CATALOG_METADATA "_metadata"
+BaseType *catalog_metadata_type (DeltaSnapshot *snapshot); /* (transfer full) */
+void catalog_metadata_request (DeltaSnapshot *snapshot, DeltaScanRequest *request);
+void catalog_metadata_append (DeltaSnapshot *snapshot, const DeltaScanRequest *request, GString *sql);
 /* What a scan may skip by, as delta says it. @predicates, @constants: room for one per skip; the first borrow the second.
  * Returns: how many were understood; the others only skip nothing. */
 guint catalog_delta_predicates (const RelationScan *scan, guint n_columns, DeltaPredicate *predicates,

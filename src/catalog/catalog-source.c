@@ -25,8 +25,8 @@ has_row_ids (DeltaSnapshot *snapshot)
   return delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
 }
 
-static BaseType *
-hidden_type (DeltaSnapshot *snapshot)
+BaseType *
+catalog_metadata_type (DeltaSnapshot *snapshot)
 {
   static const struct {
     const char *name;
@@ -43,16 +43,22 @@ hidden_type (DeltaSnapshot *snapshot)
     { "row_commit_version", BASE_TYPE_LONG, TRUE },
   };
   BaseStructBuilder *metadata = base_struct_builder_new ();
-  BaseStructBuilder *hidden = base_struct_builder_new ();
-  g_autoptr (BaseType) metadata_type = NULL;
 
   for (gsize i = 0; i < G_N_ELEMENTS (fields); i++) {
     g_autoptr (BaseType) type = base_type_simple (fields[i].kind);
     if (!fields[i].of_rows || has_row_ids (snapshot))
       base_struct_builder_add (metadata, fields[i].name, type, FALSE, NULL);
   }
-  metadata_type = base_struct_builder_end (metadata);
-  base_struct_builder_add (hidden, "_metadata", metadata_type, FALSE, NULL);
+  return base_struct_builder_end (metadata);
+}
+
+static BaseType *
+hidden_type (DeltaSnapshot *snapshot)
+{
+  BaseStructBuilder *hidden = base_struct_builder_new ();
+  g_autoptr (BaseType) metadata = catalog_metadata_type (snapshot);
+
+  base_struct_builder_add (hidden, CATALOG_METADATA, metadata, FALSE, NULL);
   return base_struct_builder_end (hidden);
 }
 
@@ -129,16 +135,28 @@ catalog_delta_predicates (const RelationScan *scan, guint n_columns, DeltaPredic
   return n;
 }
 
-static void
-append_metadata (GString *sql, DeltaSnapshot *snapshot, const char *name)
+void
+catalog_metadata_request (DeltaSnapshot *snapshot, DeltaScanRequest *request)
+{
+  request->path_name = PATH_NAME;
+  request->size_name = SIZE_NAME;
+  request->modified_name = MODIFIED_NAME;
+  if (has_row_ids (snapshot) && request->row_id_name == NULL)
+    request->row_id_name = ROW_ID_NAME;
+  if (has_row_ids (snapshot))
+    request->row_commit_version_name = ROW_COMMIT_NAME;
+}
+
+void
+catalog_metadata_append (DeltaSnapshot *snapshot, const DeltaScanRequest *request, GString *sql)
 {
   g_string_append (sql, "struct_pack(file_path := 'file://' || " PATH_NAME ", file_name := "
                         "parse_filename(" PATH_NAME ", false, 'forward_slash'), file_size := " SIZE_NAME
                         ", file_block_start := 0::BIGINT, file_block_length := " SIZE_NAME
                         ", file_modification_time := " MODIFIED_NAME);
   if (has_row_ids (snapshot))
-    g_string_append (sql, ", row_id := " ROW_ID_NAME ", row_commit_version := " ROW_COMMIT_NAME);
-  g_string_append_printf (sql, ") AS %s", name);
+    g_string_append_printf (sql, ", row_id := %s, row_commit_version := " ROW_COMMIT_NAME, request->row_id_name);
+  g_string_append (sql, ")");
 }
 
 static gboolean
@@ -161,11 +179,7 @@ delta_source_scan (RelationSource *base, const RelationScan *scan, RelationText 
   }
   request.n_predicates = catalog_delta_predicates (scan, n_columns, predicates, constants);
   if (wants_metadata) {
-    request.path_name = PATH_NAME;
-    request.size_name = SIZE_NAME;
-    request.modified_name = MODIFIED_NAME;
-    request.row_id_name = has_row_ids (source->snapshot) ? ROW_ID_NAME : NULL;
-    request.row_commit_version_name = has_row_ids (source->snapshot) ? ROW_COMMIT_NAME : NULL;
+    catalog_metadata_request (source->snapshot, &request);
   } else if (request.n_columns == 0) {
     request.row_number_name = ROW_NUMBER_NAME; /* counts rows: costs no column read */
   }
@@ -178,9 +192,8 @@ delta_source_scan (RelationSource *base, const RelationScan *scan, RelationText 
     for (guint i = 0; i < scan->n_columns; i++) {
       g_string_append (sql, i == 0 ? "" : ", ");
       if (scan->columns[i] >= n_columns)
-        append_metadata (sql, source->snapshot, scan->names[i]);
-      else
-        g_string_append (sql, scan->names[i]);
+        catalog_metadata_append (source->snapshot, &request, sql);
+      g_string_append_printf (sql, scan->columns[i] >= n_columns ? " AS %s" : "%s", scan->names[i]);
     }
     g_string_append_printf (sql, " FROM (%s)", delta_scan_sql (delta_scan));
   } else {

@@ -17,7 +17,7 @@
 
 /* ---- leaves ---- */
 
-/* Column numbers of a leaf: the schema's, then the same once more as hidden ones, then the places. */
+/* Column numbers of a leaf: the schema's, then the same once more as hidden ones, then the places, of a target `_metadata` at the end. */
 struct DmlLeaf {
   RelationSource base;
   DmlTarget *target; /* (nullable): NULL for a source; the plans live shorter */
@@ -49,6 +49,23 @@ append_unseen (DmlTarget *target, const DeltaScanRequest *request, GString *out)
                           delta_scan_sql (target->scan), map->str, request->file_index_name, request->row_number_name);
 }
 
+/* `SELECT …, _metadata … FROM (` */
+static void
+append_with_metadata (const DmlTarget *target, const RelationScan *scan, guint n_columns,
+                      const DeltaScanRequest *request, GString *out)
+{
+  for (guint i = 0; i < scan->n_columns; i++) {
+    g_string_append (out, i == 0 ? "SELECT " : ", ");
+    if (scan->columns[i] < 2 * n_columns + G_N_ELEMENTS (target_places)) {
+      g_string_append (out, scan->names[i]);
+      continue;
+    }
+    catalog_metadata_append (target->snapshot, request, out);
+    g_string_append_printf (out, " AS %s", scan->names[i]);
+  }
+  g_string_append (out, " FROM (");
+}
+
 static gboolean
 target_scan (DmlLeaf *leaf, const RelationScan *scan, RelationText *out, GError **error)
 {
@@ -61,6 +78,7 @@ target_scan (DmlLeaf *leaf, const RelationScan *scan, RelationText *out, GError 
   g_autofree RelationSkip *skips = g_new0 (RelationSkip, scan->n_skips + 1);
   DeltaScanRequest request = { .columns = columns, .predicates = predicates, .metadata = metadata };
   RelationScan shown = *scan;
+  gboolean wants_metadata = FALSE;
 
   target->reads_data = FALSE;
   for (guint i = 0; i < scan->n_columns; i++) {
@@ -73,10 +91,15 @@ target_scan (DmlLeaf *leaf, const RelationScan *scan, RelationText *out, GError 
     } else if (number == 2 * n_columns + 1) {
       request.row_number_name = scan->names[i];
     } else {
-      request.row_id_name = scan->names[i];
       target->reads_data = TRUE;
+      if (number == 2 * n_columns + 2)
+        request.row_id_name = scan->names[i];
+      else
+        wants_metadata = TRUE;
     }
   }
+  if (wants_metadata)
+    catalog_metadata_request (target->snapshot, &request);
   if (scan->n_columns == 0)
     request.row_number_name = "one"; /* counts rows */
   for (guint i = 0; i < scan->n_skips; i++) {
@@ -95,10 +118,14 @@ target_scan (DmlLeaf *leaf, const RelationScan *scan, RelationText *out, GError 
     return FALSE;
   g_clear_pointer (&target->scan, delta_scan_unref);
   target->scan = delta_scan_ref (made);
+  if (wants_metadata)
+    append_with_metadata (target, scan, n_columns, &request, relation_text_sql (out));
   if (target->seen != NULL)
     append_unseen (target, &request, relation_text_sql (out));
   else
     g_string_append (relation_text_sql (out), delta_scan_sql (made));
+  if (wants_metadata)
+    g_string_append (relation_text_sql (out), ")");
   relation_text_hold (out, made, (GDestroyNotify) delta_scan_unref);
   return TRUE;
 }
@@ -144,9 +171,10 @@ leaf_free (RelationSource *source)
 
 static const RelationSourceClass leaf_class = { leaf_scan, leaf_free };
 
+/* @metadata: (nullable): the type of `_metadata`. */
 static DmlLeaf *
 leaf_new (const char *name, const BaseType *schema, const char *column_format, const char *const *places,
-          guint n_places, const char *const *qualifier)
+          guint n_places, const BaseType *metadata, const char *const *qualifier)
 {
   DmlLeaf *leaf = g_new0 (DmlLeaf, 1);
   BaseStructBuilder *hidden = base_struct_builder_new ();
@@ -160,6 +188,8 @@ leaf_new (const char *name, const BaseType *schema, const char *column_format, c
   }
   for (guint i = 0; i < n_places; i++)
     base_struct_builder_add (hidden, places[i], place, TRUE, NULL);
+  if (metadata != NULL)
+    base_struct_builder_add (hidden, CATALOG_METADATA, metadata, FALSE, NULL);
   g_autoptr (BaseType) type = base_struct_builder_end (hidden);
   relation_source_init (&leaf->base, &leaf_class, name, schema, type, FALSE);
   leaf->qualifier = g_strdupv ((char **) qualifier);
@@ -265,8 +295,9 @@ dml_target_refresh (DmlTarget *target)
 {
   if (target->leaf != NULL)
     relation_source_unref (&target->leaf->base);
+  g_autoptr (BaseType) metadata = catalog_metadata_type (target->snapshot);
   target->leaf = leaf_new (target->name, write_batch_schema (target->batch), DML_TARGET_COLUMN, target_places,
-                           G_N_ELEMENTS (target_places), (const char *const *) target->qualifier);
+                           G_N_ELEMENTS (target_places), metadata, (const char *const *) target->qualifier);
   target->leaf->target = target;
 }
 
@@ -315,7 +346,7 @@ dml_target_set_source (DmlTarget *target, const char *table, const char *where, 
   if (target->resolver->source != NULL)
     relation_source_unref (&target->resolver->source->base);
   target->resolver->source = leaf_new ("the source of MERGE", schema, DML_SOURCE_COLUMN, source_places,
-                                       G_N_ELEMENTS (source_places), qualifier);
+                                       G_N_ELEMENTS (source_places), NULL, qualifier);
   target->resolver->source->table = g_strdup (table);
   target->resolver->source->where = g_strdup (where);
   target->resolver->source->base.estimated_rows = n_rows;

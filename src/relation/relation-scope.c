@@ -307,7 +307,8 @@ relation_scope_unresolved (RelationBindScope *scope, const SqlName *name, const 
   RelationScope *inner = scope->scope;
 
   for (guint i = 0; inner != NULL && i < inner->n_columns; i++)
-    g_ptr_array_add (names, (gpointer) inner->columns[i].column.name);
+    if (!inner->columns[i].by_name_only)
+      g_ptr_array_add (names, (gpointer) inner->columns[i].column.name);
   if (names->len == 0) {
     return relation_bind_error (at, error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
                                 "A column, variable, or function parameter with name `%s` cannot be resolved.", text);
