@@ -2,7 +2,7 @@
 """Random batches of events with random statements on the targets in between, against the project's model: rows after every step, the
 feed of every commit, and what delta-rs reads.
 
-usage: test_random_statements.py [--cases N] [--seed S]
+usage: test_random_statements.py [--cases N] [--seed S] [--updates N]
 """
 import argparse
 import collections
@@ -22,7 +22,6 @@ except ImportError:
     deltalake = None
 
 CASES_PER_PROJECT = 10
-N_UPDATES = 4
 
 
 def literal(value):
@@ -202,15 +201,15 @@ def check_foreign(project, case):
     return None if got == canonical(case.target.visible, columns) else f"{case.name}: delta-rs reads {got}; steps {case.steps}"
 
 
-def run_project(cases):
+def run_project(cases, n_updates):
     findings = []
     with Project("".join(case.sql() for case in cases)) as p:
-        for update in range(N_UPDATES):
+        for update in range(n_updates):
             for case in cases:
                 p.add_file(case.batch(), case.name)
             p.update()
             findings += [f for f in (check(p, case, f"update {update + 1}") for case in cases) if f]
-            if findings or update == N_UPDATES - 1:
+            if findings or update == n_updates - 1:
                 break
             for case in cases:
                 for _ in range(case.rnd.randint(0, 3)):
@@ -231,13 +230,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--updates", type=int, default=4, help="with many of them state files are merged")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     rnd = random.Random(options.seed)
     cases = [Case(number, random.Random(rnd.random())) for number in range(options.cases)]
     findings = []
     for first in range(0, len(cases), CASES_PER_PROJECT):
-        findings += run_project(cases[first:first + CASES_PER_PROJECT])
+        findings += run_project(cases[first:first + CASES_PER_PROJECT], options.updates)
     for finding in findings:
         print("FAIL", finding)
     print(f"{options.cases} cases, {len(findings)} differences" + ("" if deltalake else " (delta-rs not asked)"))
