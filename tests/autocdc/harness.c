@@ -24,6 +24,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#define RUN_ID   "5c1de1ee-0000-4000-8000-000000000001"
 #define CLOCK_US G_GINT64_CONSTANT (1767225600000000) /* 2026-01-01 */
 
 typedef struct {
@@ -565,7 +566,7 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
   g_autoptr (RelationPlan) rows = NULL;
   g_autoptr (AutoCdcPlan) plan = NULL;
   g_autoptr (DeltaSnapshot) snapshot = NULL;
-  AutoCdcBatch batch = { .run_id = "5c1de1ee-0000-4000-8000-000000000001",
+  AutoCdcBatch batch = { .run_id = RUN_ID,
                          .batch_id = batch_id,
                          .offsets_digest = "0123456789abcdef",
                          .clock_us = CLOCK_US + batch_id * G_USEC_PER_SEC,
@@ -599,6 +600,7 @@ reset (Case *c, GError **error)
   if (!snapshot || !(batch = write_batch_begin (c->table, snapshot, c->session, &options, error)))
     return FALSE;
   delta_transaction_set_domain (write_batch_transaction (batch), AUTOCDC_DOMAIN, NULL);
+  delta_transaction_set_txn (write_batch_transaction (batch), RUN_ID, -1);
   ok = write_batch_remove_all (batch, NULL, error) && write_batch_commit (batch, &commit, &result, error);
   delta_commit_result_clear (&result);
   return ok;
