@@ -66,7 +66,7 @@ class Version:
     constraints: dict  # name → function of a row's values
     partition: Column | None
     swaps_files: bool  # a legacy feed of it may also show rows of files that went and came back, as delete and insert
-    hides_equal: bool = False  # a legacy feed of it need not show rows whose values stay the same as changes
+    hides_equal: bool = False  # a feed of it need not show rows whose values stay the same as changes
 
 
 class Edit:

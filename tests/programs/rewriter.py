@@ -92,7 +92,7 @@ def rewrite_file(rnd, t):
         return None
     keeps = rnd.choice(["ids and versions", "ids", "nothing"])
     edit = model.Edit(t)
-    edit.swaps_files = True
+    edit.swaps_files, edit.hides_equal = True, keeps == "nothing"
     for uid in uids:
         given = {1: 7} if uid in changed else {}
         if uid in gone:

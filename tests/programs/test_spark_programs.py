@@ -34,15 +34,21 @@ def run_programs(engine, seed, n_programs):
 
 def choose_range(rnd, table, kind):
     """A range of versions that can be read so; () if none was found. Spark 4.2 with Delta 4.4 derives changes of tables without partitions
-    (it gives NULL for their values) and without column mapping (DELTA_CANNOT_RESOLVE_COLUMN) alone."""
+    (it gives NULL for their values) and without column mapping (DELTA_CANNOT_RESOLVE_COLUMN) alone; it does not leave out equal rows of
+    commits that kept no ids (cdf.md §5.3), nor sees deletion vectors where the first version had none; and it takes the partition columns
+    of a replacing table for those of the files that it removes."""
     mode = "legacy" if kind == "legacy" else "automatic"
     if mode == "automatic" and any(version.partition is not None or version.properties.mapped for version in table.versions):
         return ()
     for _ in range(10):
         start = rnd.randint(table.first, table.version)
         end = rnd.randint(start, table.version)
-        is_on = all(version.properties.legacy if kind == "legacy" else version.properties.tracked
-                    for version in table.versions[start:end + 1])
+        among = table.versions[start:end + 1]
+        is_on = all(version.properties.legacy if kind == "legacy" else version.properties.tracked for version in among)
+        if mode == "automatic" and (any(version.hides_equal for version in among) or len({version.properties.vectors for version in among}) > 1):
+            continue
+        if len({version.partition and version.partition.id for version in table.versions[max(start - 1, 0):end + 1]}) > 1:
+            continue
         if is_on and table.feed_is_certain(start) and table.feed_schema_is_additive(start, end, mode):
             return start, end
     return ()
