@@ -38,6 +38,10 @@ class Costs(unittest.TestCase):
         self.assertEqual(process.returncode, 0, lines)
         return lines, bytes_read() - before, usage.ru_maxrss << 10
 
+    def assert_memory(self, found, limit):
+        if "SLUICE_SANITIZED" not in os.environ:
+            self.assertLess(found, limit)
+
     def size(self, table):
         return sum(f.stat().st_size for f in (self.root / "w" / table).rglob("*.parquet"))
 
@@ -67,7 +71,7 @@ class Costs(unittest.TestCase):
         lines, n_bytes, memory = self.sql(merge, "--set", "engine.memoryLimit=100MB")
         self.assertEqual(lines[1:], ["1,1,0,0"])
         self.assertLess(n_bytes, size / 10)
-        self.assertLess(memory, 200 << 20)
+        self.assert_memory(memory, 200 << 20)
         self.assertEqual(self.sql("SELECT count(*), count_if(v = 'y') FROM t")[0][1:], ["1000000,1"])
 
     def test_a_big_merge_spills(self):
@@ -79,7 +83,7 @@ class Costs(unittest.TestCase):
         limits = ("--set", "engine.memoryLimit=200MB", "--set", "engine.threads=2", "--set", f"engine.tempDirectory={self.root}/spill")
         lines, _, memory = self.sql(merge, *limits)
         self.assertEqual(lines[1:], ["2500000,1250000,0,1250000"])
-        self.assertLess(memory, 600 << 20)  # 850 MB without the limit: buffers of what is written do not count
+        self.assert_memory(memory, 600 << 20)  # 850 MB without the limit: buffers of what is written do not count
         self.assertEqual(self.sql("SELECT count(*), count(DISTINCT k), count_if(length(v) = 128) FROM t")[0][1:], ["3750000,3750000,2500000"])
 
     def test_what_does_not_fit_is_refused_by_name(self):
