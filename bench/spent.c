@@ -11,11 +11,11 @@ int __wrap_fsync (int fd);
 int __real_fdatasync (int fd);
 int __wrap_fdatasync (int fd);
 
-int
-__wrap_fsync (int fd)
+static int
+timed (int (*sync) (int), int fd)
 {
   gint64 start = g_get_monotonic_time ();
-  int result = __real_fsync (fd);
+  int result = sync (fd);
 
   __atomic_fetch_add (&fsync_us, g_get_monotonic_time () - start, __ATOMIC_RELAXED);
   g_atomic_int_inc (&n_fsyncs);
@@ -23,14 +23,15 @@ __wrap_fsync (int fd)
 }
 
 int
+__wrap_fsync (int fd)
+{
+  return timed (__real_fsync, fd);
+}
+
+int
 __wrap_fdatasync (int fd)
 {
-  gint64 start = g_get_monotonic_time ();
-  int result = __real_fdatasync (fd);
-
-  __atomic_fetch_add (&fsync_us, g_get_monotonic_time () - start, __ATOMIC_RELAXED);
-  g_atomic_int_inc (&n_fsyncs);
-  return result;
+  return timed (__real_fdatasync, fd);
 }
 
 static gint64

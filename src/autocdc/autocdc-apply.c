@@ -159,14 +159,12 @@ stage_progress (AutoCdcWork *work, WriteBatch *write)
 {
   const AutoCdcBatch *batch = work->batch;
   DeltaTransaction *transaction = write_batch_transaction (write);
-  g_autofree char *domain = autocdc_domain_text (work->layout->domain), *flow = flow_domain (batch), *progress = NULL;
+  g_autofree char *flow = flow_domain (batch), *progress = NULL;
   g_autoptr (json_t) json =
       json_pack ("{s:I, s:s}", "batch", (json_int_t) batch->batch_id, "offsets", batch->offsets_digest);
 
   progress = base_json_text (json);
-  delta_transaction_require_feature (transaction, "domainMetadata");
-  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
-  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+  autocdc_put_domain (work, write);
   delta_transaction_set_domain (transaction, flow, progress);
   delta_transaction_set_txn (transaction, batch->run_id, batch->batch_id);
 }

@@ -227,17 +227,6 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 
   return write_batch_rows (write, rows, flags, n_rows, error);
 }
 
-static void
-put_domain (AutoCdcWork *work, WriteBatch *write)
-{
-  DeltaTransaction *transaction = write_batch_transaction (write);
-  g_autofree char *domain = autocdc_domain_text (work->layout->domain);
-
-  delta_transaction_require_feature (transaction, "domainMetadata");
-  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
-  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
-}
-
 gboolean
 autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRowsFlags flags, guint64 *n_rows,
                    GError **error)
@@ -261,7 +250,7 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
       (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
       !autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
     return FALSE;
-  put_domain (work, write);
+  autocdc_put_domain (work, write);
   return TRUE;
 }
 
@@ -323,6 +312,6 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
   g_ptr_array_set_size (files, 0);
   if (!autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
     return FALSE;
-  put_domain (work, write);
+  autocdc_put_domain (work, write);
   return TRUE;
 }

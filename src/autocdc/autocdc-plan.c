@@ -143,6 +143,17 @@ check_source_names (const AutoCdcPlan *plan, const BaseType *schema, GError **er
   return TRUE;
 }
 
+static AutoCdcColumn *
+add_column (AutoCdcPlan *plan, const char *name, const BaseType *type)
+{
+  AutoCdcColumn *column = g_new0 (AutoCdcColumn, 1);
+
+  column->name = g_strdup (name);
+  column->type = base_type_ref (type);
+  g_ptr_array_add (plan->columns, column);
+  return column;
+}
+
 static gboolean
 select_columns (AutoCdcPlan *plan, const BaseType *schema, GError **error)
 {
@@ -151,14 +162,10 @@ select_columns (AutoCdcPlan *plan, const BaseType *schema, GError **error)
     return FALSE;
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
-    AutoCdcColumn *column;
 
     if (plan->chosen ? !in_names (plan->chosen, field->name) : in_names (plan->excepted, field->name))
       continue;
-    column = g_new0 (AutoCdcColumn, 1);
-    column->name = g_strdup (field->name);
-    column->type = base_type_ref (field->type);
-    g_ptr_array_add (plan->columns, column);
+    add_column (plan, field->name, field->type);
   }
   return TRUE;
 }
@@ -343,26 +350,17 @@ autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **erro
   plan->track_columns = domain->track_columns ? g_ptr_array_ref (domain->track_columns) : NULL;
   plan->track_except = domain->track_except ? g_ptr_array_ref (domain->track_except) : NULL;
   for (guint i = 0; i < domain->keys->len; i++) {
-    AutoCdcColumn *column = g_new0 (AutoCdcColumn, 1);
-
-    column->name = g_strdup (domain->keys->pdata[i]);
-    column->type = base_type_ref (domain->key_types->pdata[i]);
-    column->is_key = TRUE;
-    g_ptr_array_add (plan->columns, column);
+    add_column (plan, domain->keys->pdata[i], domain->key_types->pdata[i])->is_key = TRUE;
     g_array_append_val (plan->keys, i);
   }
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
-    AutoCdcColumn *column;
 
     if (autocdc_domain_key (domain, field->name) >= 0 ||
         (plan->type == AUTOCDC_SCD2 && (base_text_equal_ignore_case (field->name, AUTOCDC_START_AT) ||
                                         base_text_equal_ignore_case (field->name, AUTOCDC_END_AT))))
       continue;
-    column = g_new0 (AutoCdcColumn, 1);
-    column->name = g_strdup (field->name);
-    column->type = base_type_ref (field->type);
-    g_ptr_array_add (plan->columns, column);
+    add_column (plan, field->name, field->type);
   }
   return plan;
 }

@@ -17,4 +17,7 @@ guint autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binar
 gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gint64 n_new, gint64 *n_expired,
                               GError **error);
 
+/* Puts the layout's domain, and the features that it needs, into the commit. */
+void autocdc_put_domain (AutoCdcWork *work, WriteBatch *write);
+
 G_END_DECLS

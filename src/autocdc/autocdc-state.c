@@ -271,3 +271,14 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
   write_side_file_clear (&side);
   return TRUE;
 }
+
+void
+autocdc_put_domain (AutoCdcWork *work, WriteBatch *write)
+{
+  DeltaTransaction *transaction = write_batch_transaction (write);
+  g_autofree char *domain = autocdc_domain_text (work->layout->domain);
+
+  delta_transaction_require_feature (transaction, "domainMetadata");
+  delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
+  delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+}

@@ -29,7 +29,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define GUESSED_ROW_BYTES 32     /* where a file's statistics give no number of rows */
 #define ROW_GROUP_ROWS    122880 /* DuckDB's own; a file of fewer rows has nothing to share among threads */
@@ -245,7 +244,8 @@ add_item (Builder *builder, DeltaFile *file, const DeltaScanInput *input, GError
   item->values = input != NULL ? input->values : NULL;
   item->path = delta_table_file_path (builder->table, file, error);
   if (item->path == NULL || !settle_rows (builder, item, input, &skip, error) ||
-      (!skip && item->path[0] == '/' && access (item->path, F_OK) != 0 && !set_gone (builder, item->path, error))) {
+      (!skip && item->path[0] == '/' && !delta_table_has_file (builder->table, item->path) &&
+       !set_gone (builder, item->path, error))) {
     item_free (item);
     return FALSE;
   }

@@ -14,7 +14,6 @@
 
 #define ROW_TRACKING_DOMAIN "delta.rowTracking"
 #define CLUSTERING_DOMAIN   "delta.clustering"
-#define AUTO_CDC            "sluice.autoCdc"
 
 /* ---- row tracking on a table that exists ---- */
 
@@ -148,7 +147,7 @@ remove_row_tracking (DmlAlteration *alteration, GError **error)
   DeltaSnapshot *snapshot = alteration->snapshot;
   if (dml_alteration_is_autocdc (alteration))
     return base_error_set (error, SLUICE_ERROR_DELTA_FEATURE_DROP_DEPENDENT_FEATURE,
-                           "Cannot drop table feature `rowTracking` because some other features (" AUTO_CDC
+                           "Cannot drop table feature `rowTracking` because some other features (" AUTOCDC_FEATURE
                            ") in this table depend on it. Drop them first.");
   unset (alteration, "delta.enableRowTracking");
   unset (alteration, "delta.rowTrackingSuspended");
@@ -200,7 +199,7 @@ static gboolean
 remove_auto_cdc (DmlAlteration *alteration, GError **error G_GNUC_UNUSED)
 {
   if (dml_alteration_is_autocdc (alteration))
-    delta_transaction_set_domain (write_batch_transaction (alteration->batch), AUTO_CDC, NULL);
+    delta_transaction_set_domain (write_batch_transaction (alteration->batch), AUTOCDC_DOMAIN, NULL);
   return TRUE;
 }
 
@@ -210,7 +209,7 @@ static const struct {
 } removals[] = {
   { "allowColumnDefaults", remove_defaults }, { "checkConstraints", remove_check_constraints },
   { "domainMetadata", remove_domains },       { "inCommitTimestamp", remove_commit_timestamps },
-  { "rowTracking", remove_row_tracking },     { AUTO_CDC, remove_auto_cdc },
+  { "rowTracking", remove_row_tracking },     { AUTOCDC_FEATURE, remove_auto_cdc },
 };
 
 static const struct {
@@ -219,7 +218,7 @@ static const struct {
 } dependencies[] = {
   { "clustering", "domainMetadata" },
   { "rowTracking", "domainMetadata" },
-  { AUTO_CDC, "domainMetadata" },
+  { AUTOCDC_FEATURE, "domainMetadata" },
 };
 
 static gboolean

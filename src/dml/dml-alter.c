@@ -51,7 +51,7 @@ dml_alteration_set_json (DmlAlteration *alteration, const char *name, json_t *va
 gboolean
 dml_alteration_is_autocdc (const DmlAlteration *alteration)
 {
-  return delta_snapshot_domain (alteration->snapshot, "sluice.autoCdc") != NULL;
+  return delta_snapshot_domain (alteration->snapshot, AUTOCDC_DOMAIN) != NULL;
 }
 
 /* Puts what the step decided into the batch. */

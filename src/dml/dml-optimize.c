@@ -3,7 +3,6 @@
  * The commit removes and adds with dataChange = false and depends only on the files that it rewrote: appends beside it are no conflict,
  * a commit that touched one of these files is, and then the statement starts again from the newest version.
  */
-#include "autocdc-dml.h"
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
@@ -323,12 +322,9 @@ static gboolean
 purge_memory (const DmlContext *context, const CatalogReference *reference, DeltaSnapshot *snapshot, WriteBatch *batch,
               gboolean *forgets, GError **error)
 {
-  g_autofree char *name = dml_reference_text (reference);
-  RelationContext relation = *context->relation;
-  relation.session = context->duck;
-  g_autoptr (AutoCdcDml) memory =
-      autocdc_dml_new (snapshot, name, &relation, base_clock_now_us (&context->clock), context->cancel, error);
-  return memory != NULL && autocdc_dml_purge (memory, batch, forgets, error);
+  g_autoptr (AutoCdcDml) memory = NULL;
+  return dml_memory_open (context, reference, snapshot, &memory, error) &&
+         (memory == NULL || autocdc_dml_purge (memory, batch, forgets, error));
 }
 
 static gboolean
@@ -358,8 +354,7 @@ try_once (const DmlContext *context, const Job *job, gboolean last, Report *repo
       return FALSE;
   }
   gboolean forgets = FALSE;
-  if (job->purge && delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) != NULL &&
-      !purge_memory (context, &reference, snapshot, batch, &forgets, error))
+  if (job->purge && !purge_memory (context, &reference, snapshot, batch, &forgets, error))
     return FALSE;
   note (report, snapshot, files->len, groups, write_batch_moved (batch));
   if (groups->len == 0 && !forgets) {

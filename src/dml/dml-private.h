@@ -1,6 +1,7 @@
 /* Inside dml: one function per statement, and what they share. */
 #pragma once
 
+#include "autocdc-dml.h"
 #include "catalog-session.h"
 #include "delta-snapshot.h"
 #include "dml-definition.h"
@@ -50,8 +51,11 @@ char *dml_reference_text (const CatalogReference *reference);
 /* Options of a batch for this statement. */
 WriteOptions dml_write_options (const DmlContext *context);
 
-/* What the session wants every commit to record. (nullable) (borrow): until the setting changes */
-const char *dml_user_metadata (const DmlContext *context);
+/* A transaction on @snapshot of a statement that writes no rows; as batches do, it records the session's userMetadata. (transfer full) */
+DeltaTransaction *dml_transaction_new (const DmlContext *context, DeltaSnapshot *snapshot);
+/* @memory: (out) (transfer full): that of the target of an AUTO CDC flow, NULL for other tables. Errors: those of autocdc_dml_new(). */
+gboolean dml_memory_open (const DmlContext *context, const CatalogReference *reference, DeltaSnapshot *snapshot,
+                          AutoCdcDml **memory, GError **error);
 
 /* JSON texts of commitInfo parameters. Returns: (transfer full). */
 char *dml_json_list (const char *const *texts);

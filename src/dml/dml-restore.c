@@ -297,10 +297,9 @@ try_once (const DmlContext *context, const SqlRestore *restore, const Wish *wish
     return FALSE;
   }
   DeltaTable *table = delta_snapshot_table (now);
-  g_autoptr (DeltaTransaction) transaction = delta_transaction_new (table, now, &context->clock);
+  g_autoptr (DeltaTransaction) transaction = dml_transaction_new (context, now);
   g_autoptr (DeltaMetadata) metadata = metadata_of (now, old);
   *report = (Report){ 0 };
-  delta_transaction_set_user_metadata (transaction, dml_user_metadata (context));
   delta_transaction_read_table (transaction);
   delta_transaction_set_metadata (transaction, metadata);
   if (!put_files (transaction, now, old, report, error) || !put_domains (transaction, now, old, error))

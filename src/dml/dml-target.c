@@ -210,9 +210,11 @@ find_table (RelationResolver *base, const RelationTableRequest *request, Relatio
 {
   DmlResolver *resolver = (DmlResolver *) base;
   DmlLeaf *leaf = NULL;
-  if (request->n_parts == 1 && g_str_equal (request->parts[0], DML_TARGET))
-    (leaf = resolver->target->leaf)->base.estimated_rows = delta_snapshot_n_rows (resolver->target->snapshot);
-  else if (request->n_parts == 1 && g_str_equal (request->parts[0], DML_SOURCE))
+  if (request->n_parts == 1 && g_str_equal (request->parts[0], DML_TARGET)) {
+    leaf = resolver->target->leaf;
+    leaf->base.estimated_rows =
+        delta_snapshot_n_rows (resolver->target->snapshot); /* asks every file: not for INSERT */
+  } else if (request->n_parts == 1 && g_str_equal (request->parts[0], DML_SOURCE))
     leaf = resolver->source;
   if (leaf != NULL) {
     answer->source = relation_source_ref (&leaf->base);
@@ -314,15 +316,10 @@ dml_target_open (const DmlContext *context, const SqlName *name, const char *wha
     return NULL;
   target->name = dml_reference_text (&target->reference);
   WriteOptions options = dml_write_options (context);
-  if (delta_snapshot_domain (target->snapshot, AUTOCDC_DOMAIN) != NULL) {
-    RelationContext relation = *context->relation;
-    relation.session = context->duck;
-    target->memory = autocdc_dml_new (target->snapshot, target->name, &relation, base_clock_now_us (&context->clock),
-                                      context->cancel, error);
-    if (target->memory == NULL)
-      return NULL;
+  if (!dml_memory_open (context, &target->reference, target->snapshot, &target->memory, error))
+    return NULL;
+  if (target->memory != NULL)
     autocdc_dml_begin (target->memory, &options);
-  }
   target->batch =
       write_batch_begin (delta_snapshot_table (target->snapshot), target->snapshot, context->duck, &options, error);
   if (target->batch == NULL)

@@ -90,12 +90,10 @@ static gboolean
 commit_note (const DmlContext *context, DeltaSnapshot *snapshot, const char *operation, const Parameter *parameters,
              guint n_parameters, const Metric *metrics, guint n_metrics, GError **error)
 {
-  g_autoptr (DeltaTransaction) transaction =
-      delta_transaction_new (delta_snapshot_table (snapshot), snapshot, &context->clock);
+  g_autoptr (DeltaTransaction) transaction = dml_transaction_new (context, snapshot);
   DeltaCommitResult result = { 0 };
 
   delta_transaction_set_operation (transaction, operation);
-  delta_transaction_set_user_metadata (transaction, dml_user_metadata (context));
   delta_transaction_set_blind_append (transaction, TRUE);
   for (guint i = 0; i < n_parameters; i++) {
     if (parameters[i].text != NULL)

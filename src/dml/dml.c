@@ -131,8 +131,8 @@ dml_open (const DmlContext *context, const SqlName *name, CatalogReference *refe
   return snapshot;
 }
 
-const char *
-dml_user_metadata (const DmlContext *context)
+static const char *
+user_metadata (const DmlContext *context)
 {
   return base_settings_get (context->settings, "spark.databricks.delta.commitInfo.userMetadata");
 }
@@ -143,7 +143,29 @@ dml_write_options (const DmlContext *context)
   return (WriteOptions){ .cancel = context->cancel,
                          .clock = context->clock,
                          .context = context->relation,
-                         .user_metadata = dml_user_metadata (context) };
+                         .user_metadata = user_metadata (context) };
+}
+
+DeltaTransaction *
+dml_transaction_new (const DmlContext *context, DeltaSnapshot *snapshot)
+{
+  DeltaTransaction *transaction = delta_transaction_new (delta_snapshot_table (snapshot), snapshot, &context->clock);
+  delta_transaction_set_user_metadata (transaction, user_metadata (context));
+  return transaction;
+}
+
+gboolean
+dml_memory_open (const DmlContext *context, const CatalogReference *reference, DeltaSnapshot *snapshot,
+                 AutoCdcDml **memory, GError **error)
+{
+  *memory = NULL;
+  if (delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) == NULL)
+    return TRUE;
+  g_autofree char *name = dml_reference_text (reference);
+  RelationContext relation = *context->relation;
+  relation.session = context->duck;
+  *memory = autocdc_dml_new (snapshot, name, &relation, base_clock_now_us (&context->clock), context->cancel, error);
+  return *memory != NULL;
 }
 
 char *

@@ -1,9 +1,6 @@
 /* Files that a range needs and that VACUUM may have taken (cdf.md §9.4). */
 #include "base-error.h"
 #include "feed-private.h"
-#include "store.h"
-
-#include <unistd.h>
 
 /* @missing: (inout): the path as the log has it, when the file is gone. */
 static gboolean
@@ -13,7 +10,7 @@ data_file_is_there (FeedRange *range, DeltaFile *file, char **missing, GError **
 
   if (path == NULL)
     return FALSE;
-  if (path[0] != '/' || access (path, F_OK) == 0)
+  if (path[0] != '/' || delta_table_has_file (range->table, path))
     return TRUE;
   *missing = g_strdup (delta_file_path (file));
   return FALSE;
@@ -25,12 +22,8 @@ vector_is_there (FeedRange *range, DeltaFile *file, char **missing)
 {
   const DeltaVectorDescriptor *vector = file != NULL ? delta_file_vector (file) : NULL;
   g_autofree char *name = vector != NULL ? delta_vector_descriptor_file (vector) : NULL;
-  g_autofree char *path = NULL;
 
-  if (name == NULL)
-    return TRUE; /* none, or inside the log */
-  path = name[0] == '/' ? g_strdup (name) : store_local_path (delta_table_store (range->table), name);
-  if (path == NULL || access (path, F_OK) == 0)
+  if (name == NULL || delta_table_has_file (range->table, name)) /* none, inside the log, or there */
     return TRUE;
   *missing = g_steal_pointer (&name);
   return FALSE;
