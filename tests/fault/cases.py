@@ -1,5 +1,5 @@
-"""What these scripts share: the options of faults at storage operations, which operations are tried, running the cases side by side; and an
-engine of several statements in a process of its own."""
+"""What these scripts share: statements, each in a process of its own, or several in one that stays open; the options of faults at storage
+operations, which operations are tried, running the cases side by side; writers that run at once."""
 import argparse
 import concurrent.futures
 import json
@@ -8,8 +8,24 @@ import pathlib
 import subprocess
 import time
 
-RUN = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "tests/programs/run-statements"
+BUILD = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve()
+SLUICE = BUILD / "sluice"
+RUN = BUILD / "tests/programs/run-statements"
 CONFLICTS = {"DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ", "DELTA_CONCURRENT_DELETE_DELETE"}
+
+
+def sluice(warehouse, sql, **env):
+    """The process of one statement, or of several, when it has ended."""
+    return subprocess.run([SLUICE, "sql", "--warehouse", warehouse, "--output", "json", "--", sql], capture_output=True, text=True,
+                          env={**os.environ, **env}, timeout=120)
+
+
+def answer(warehouse, sql):
+    """The rows of a statement that must succeed."""
+    done = sluice(warehouse, sql)
+    if done.returncode != 0:
+        raise AssertionError(f"{sql}: {done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def options(**more):
@@ -68,3 +84,13 @@ class Engine:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+
+
+def run_writers(writers):
+    """Threads with a `failure`: all at once, to their ends."""
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        if writer.failure is not None:
+            raise writer.failure

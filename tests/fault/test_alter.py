@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Processes that alter one table while others append to it: every change and every row must be there, and every row have an id."""
-import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
+from cases import SLUICE, answer
 
 SCRIPTS = (
     [[f"ALTER TABLE t ADD COLUMN c{writer}_{i} INT" for i in range(6)] for writer in range(2)]
@@ -19,25 +17,20 @@ SCRIPTS = (
 
 def main():
     with tempfile.TemporaryDirectory(prefix="sluice-alter-") as root:
-        warehouse = ["--warehouse", f"{root}/w", "--output", "json"]
-
-        def query(sql):
-            done = subprocess.run([SLUICE, "sql", *warehouse, sql], check=True, capture_output=True, text=True)
-            return [json.loads(line) for line in done.stdout.splitlines()]
-
-        query("CREATE TABLE t (id INT)")
+        warehouse = f"{root}/w"
+        answer(warehouse, "CREATE TABLE t (id INT)")
         running = []
         for number, statements in enumerate(SCRIPTS):
             script = pathlib.Path(root) / f"{number}.sql"
             script.write_text(";\n".join(statements))
-            running.append(subprocess.Popen([SLUICE, "sql", *warehouse, "-f", script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+            running.append(subprocess.Popen([SLUICE, "sql", "--warehouse", warehouse, "-f", script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
         failures = [stderr for process in running for _, stderr in [process.communicate()] if process.returncode != 0]
         if failures:
             print("\n".join(failures))
             return 1
-        rows = query("SELECT count(*) AS n, count(DISTINCT id) AS d, count(DISTINCT _metadata.row_id) AS ids FROM t")[0]
-        columns = [row["col_name"] for row in query("SHOW COLUMNS IN t")]
-        properties = {row["key"] for row in query("SHOW TBLPROPERTIES t")}
+        rows = answer(warehouse, "SELECT count(*) AS n, count(DISTINCT id) AS d, count(DISTINCT _metadata.row_id) AS ids FROM t")[0]
+        columns = [row["col_name"] for row in answer(warehouse, "SHOW COLUMNS IN t")]
+        properties = {row["key"] for row in answer(warehouse, "SHOW TBLPROPERTIES t")}
         print(rows, len(columns), "columns")
         good = rows == {"n": 30, "d": 30, "ids": 30} and len(columns) == len(set(columns)) == 13
         return 0 if good and {"delta.constraints.small", "delta.enableRowTracking", "delta.columnMapping.mode"} <= properties else 1

@@ -9,20 +9,14 @@ usage: test_beside.py [seconds]
 """
 import collections
 import concurrent.futures
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
 
-SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
+from cases import answer, sluice
+
 CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-
-
-def sluice(root, sql):
-    return subprocess.run([str(SLUICE), "sql", "--warehouse", str(root), "--output", "json", sql], capture_output=True, text=True, timeout=120)
 
 
 def attempt(root, sql):
@@ -63,9 +57,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sluice-beside-") as directory:
         root = pathlib.Path(directory) / "w"
         # Before the start the protocol is at its end: the first vector would raise it.
-        result = sluice(root, "CREATE TABLE t (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', "
-                              "'delta.enableDeletionVectors' = 'true', 'delta.enableRowTracking' = 'true', 'delta.checkpointInterval' = '7')")
-        assert result.returncode == 0, result.stderr
+        answer(root, "CREATE TABLE t (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', "
+                     "'delta.enableDeletionVectors' = 'true', 'delta.enableRowTracking' = 'true', 'delta.checkpointInterval' = '7')")
         end = time.time() + seconds
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             jobs = [pool.submit(write, root, n, end) for n in (1, 2, 3)]
@@ -73,16 +66,13 @@ def main():
                      for sql in ("OPTIMIZE t", "OPTIMIZE t WHERE p = 1", "REORG TABLE t APPLY (PURGE)", "VACUUM t")]
             results = [job.result() for job in jobs]
         expected = sorted(set().union(*(ids for ids, _ in results)))
-        got = [json.loads(line)["id"] for line in sluice(root, "SELECT id FROM t ORDER BY id").stdout.splitlines()]
+        got = [row["id"] for row in answer(root, "SELECT id FROM t ORDER BY id")]
         assert got == expected, f"lost: {sorted(set(expected) - set(got))}, too many: {sorted(set(got) - set(expected))}, of {len(got)}"
         sums = collections.Counter()
-        feed = sluice(root, "SELECT id, _change_type FROM table_changes('t', 0)")
-        assert feed.returncode == 0, feed.stderr
-        for line in feed.stdout.splitlines():
-            row = json.loads(line)
+        for row in answer(root, "SELECT id, _change_type FROM table_changes('t', 0)"):
             sums[row["id"]] += 1 if row["_change_type"] in ("insert", "update_postimage") else -1
         assert sorted(i for i, n in sums.items() if n) == expected and set(sums.values()) <= {0, 1}, "the feed does not add up"
-        row_ids = [json.loads(line)["n"] for line in sluice(root, "SELECT count(DISTINCT _metadata.row_id) AS n FROM t").stdout.splitlines()]
+        row_ids = [row["n"] for row in answer(root, "SELECT count(DISTINCT _metadata.row_id) AS n FROM t")]
         assert row_ids == [len(expected)], f"row ids: {row_ids} of {len(expected)}"
         print(f"{len(expected)} rows, conflicts by process: {[n for _, n in results]}")
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from cases import CONFLICTS, Engine
+from cases import CONFLICTS, Engine, run_writers
 
 COUNTER = 1000
 
@@ -81,12 +81,7 @@ def run(root, name, properties, n_processes, n_rounds):
     engine.rows(f"CREATE TABLE t (p INT, id INT, n INT) PARTITIONED BY (p) TBLPROPERTIES ({properties})")
     engine.rows(f"INSERT INTO t VALUES ({COUNTER}, 0, 0)")
     writers = [Writer(directory, number, n_rounds) for number in range(n_processes)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-        if writer.failure is not None:
-            raise writer.failure
+    run_writers(writers)
     check_table(engine, writers)
     check_feed(engine)
     engine.close()

@@ -6,18 +6,14 @@ again without a fault, and looks once more. Every version that can be named befo
 
 usage: test_maintenance.py [--step K] [--offset N] [--modes kill,fail,torn,lost] [--jobs J]
 """
-import json
-import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from cases import options, run
+from cases import answer, options, run, sluice
 
-SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
 NO_CHECK = "SET spark.databricks.delta.retentionDurationCheck.enabled = false; "
 
 SETUP = """
@@ -45,15 +41,8 @@ STATEMENTS = {
 }
 
 
-def sluice(root, sql, env=None):
-    return subprocess.run([str(SLUICE), "sql", "--warehouse", str(root), "--output", "json", sql], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, **(env or {})})
-
-
 def rows(root, sql):
-    result = sluice(root, sql)
-    assert result.returncode == 0, f"{sql}: {result.stderr}"
-    return sorted((tuple(json.loads(line).values()) for line in result.stdout.splitlines()), key=lambda r: (r[0], str(r[1])))
+    return sorted((tuple(row.values()) for row in answer(root, sql)), key=lambda r: (r[0], str(r[1])))
 
 
 def versions(root):
@@ -73,7 +62,7 @@ def run_case(template, name, n, mode):
         root = pathlib.Path(directory) / "w"
         shutil.copytree(template, root)
         before = versions(root)
-        sluice(root, statement, env={"SLUICE_FAULT": f"n={n},mode={mode}"})
+        sluice(root, statement, SLUICE_FAULT=f"n={n},mode={mode}")
         now = rows(root, "SELECT id, p FROM t")
         assert now in (NOW, after) or name == "REORG", f"neither old nor new: {now}"
         result = sluice(root, statement)
@@ -90,7 +79,7 @@ def count(template, name):
     with tempfile.TemporaryDirectory(prefix="sluice-statement-") as directory:
         root = pathlib.Path(directory) / "w"
         shutil.copytree(template, root)
-        result = sluice(root, STATEMENTS[name][0], env={"SLUICE_FAULT_COUNT": "1"})
+        result = sluice(root, STATEMENTS[name][0], SLUICE_FAULT_COUNT="1")
         assert result.returncode == 0, result.stderr
         return int(re.search(r"storage operations: (\d+)", result.stderr)[1])
 

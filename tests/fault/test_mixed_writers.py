@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-from cases import CONFLICTS, Engine
+from cases import CONFLICTS, Engine, run_writers
 from mixed_writers import N_SHARED, Draw, Turn, apply, statement
 
 ROOT = pathlib.Path(os.environ.get("SLUICE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -88,11 +88,13 @@ def foreign_writers(root, seed, quick):
 
 
 def commits(table):
-    """The id that every version records."""
+    """version → the id that it records, in order."""
+    ids = {}
     for version in range(2, len(list((table / "_delta_log").glob("*.json")))):
         lines = (table / "_delta_log" / f"{version:020}.json").read_text().splitlines()
         info = next(action["commitInfo"] for action in map(json.loads, lines) if "commitInfo" in action)
-        yield version, info["userMetadata"]
+        ids[version] = info["userMetadata"]
+    return ids
 
 
 def check_outcomes(writers, ids):
@@ -106,14 +108,13 @@ def check_outcomes(writers, ids):
                 assert step["id"] in ids, f"{writer.name}: said that it succeeded, and is lost: {step}"
 
 
-def check_history(engine, table, steps):
+def check_history(engine, ids, steps):
     """Replays the statements in the order of the log, and compares every version and its feed."""
     feed = collections.defaultdict(collections.Counter)
     for row in engine.rows("SELECT * FROM table_changes('t', 1)"):
         feed[row["_commit_version"]][row["id"], row["n"]] += 1 if row["_change_type"] in ("insert", "update_postimage") else -1
     rows = {i: 0 for i in range(N_SHARED)}
-    n = 0
-    for version, step_id in commits(table):
+    for version, step_id in ids.items():
         before, rows = rows, apply(steps[step_id], rows)
         found = engine.rows(f"SELECT id, n FROM t VERSION AS OF {version}")
         assert sorted((r["id"], r["n"]) for r in found) == sorted(rows.items()), (
@@ -122,8 +123,6 @@ def check_history(engine, table, steps):
         difference.subtract(before.items())
         assert ({k: v for k, v in feed[version].items() if v} == {k: v for k, v in difference.items() if v}), (
             f"the feed of version {version}, {steps[step_id]}: {feed[version]}")
-        n += 1
-    return n
 
 
 def main():
@@ -138,20 +137,16 @@ def main():
         writers = [SluiceWriter(root, 0, seed), SluiceWriter(root, 1, seed)] + foreign_writers(root, seed, "quick" in sys.argv)
         for writer in writers:
             writer.end = time.time() + seconds
-        for writer in writers:
-            writer.start()
-        for writer in writers:
-            writer.join()
-            if writer.failure is not None:
-                raise writer.failure
-        check_outcomes(writers, [step_id for _, step_id in commits(root / "w/t")])
-        n = check_history(engine, root / "w/t", {step["id"]: step for writer in writers for step in writer.steps})
+        run_writers(writers)
+        ids = commits(root / "w/t")
+        check_outcomes(writers, list(ids.values()))
+        check_history(engine, ids, {step["id"]: step for writer in writers for step in writer.steps})
         engine.close()
     for writer in writers:
         kinds = collections.Counter(step["kind"] for step in writer.steps)
         failed = collections.Counter(step["kind"] for step in writer.steps if step["outcome"] != "done")
         print(f"{writer.name}: " + ", ".join(f"{kind} {n}" + (f" ({failed[kind]} conflicts)" if failed[kind] else "") for kind, n in kinds.items()))
-    print(f"seed {seed}: {n} versions replayed in {seconds:.0f} s")
+    print(f"seed {seed}: {len(ids)} versions replayed in {seconds:.0f} s")
 
 
 if __name__ == "__main__":

@@ -5,17 +5,13 @@ between, and the statement can be run again.
 usage: test_statements.py [--step K] [--offset N] [--modes kill,fail] [--only WORD] [--jobs J]
 """
 import json
-import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from cases import options, run
-
-SLUICE = pathlib.Path(os.environ.get("SLUICE_BUILD", "build")).resolve() / "sluice"
+from cases import answer, options, run, sluice
 
 PLAIN = ["CREATE TABLE t (id INT, name STRING, p INT) PARTITIONED BY (p)", "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2)",
          "INSERT INTO t VALUES (4, 'd', 2)"]
@@ -70,18 +66,6 @@ CASES = [
     (PLAIN, "REPLACE TABLE t (six INT)"),
     (PLAIN, "DROP TABLE t"),
 ]
-
-
-def sluice(warehouse, sql, **env):
-    return subprocess.run([SLUICE, "sql", "--warehouse", warehouse, "--output", "json", "--", sql], capture_output=True, text=True,
-                          env={**os.environ, **env}, timeout=120)
-
-
-def answer(warehouse, sql):
-    done = sluice(warehouse, sql)
-    if done.returncode != 0:
-        raise AssertionError(f"{sql}: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def tables(warehouse):

@@ -62,7 +62,7 @@ def run_file(spark, name, blocks, scratch):
     for block in blocks:
         if block["kind"] == "setting":
             key, value = block["text"].split(" ", 1)
-            settings[key] = spark.conf.get(key, None)
+            settings.setdefault(key, spark.conf.get(key, None))
             spark.conf.set(key, value)
         if block["kind"] not in ("statement", "query"):
             yield None

@@ -1,15 +1,12 @@
 """Apache Spark reads the tables of cases.py as Sluice does: rows, schema, feed; and may not write those that a flow keeps. See README.md."""
-import json
-import os
 import pathlib
-import subprocess
 
 import pytest
-from cases import ROOT, TABLES, sluice
+from cases import TABLES, sluice
 from readers import READERS
 from render import bag
+from spark_job import ask_spark
 
-DEPS = ROOT / ".deps"
 every_table = pytest.mark.parametrize("case", TABLES, ids=lambda case: case.name)
 
 
@@ -31,15 +28,7 @@ def spark(made, tmp_path_factory, request):
         feed = 0 if case.feed else None
         job = dict(name=case.name, path=str(made.path(case)), feed=feed, refuses=case.kept_by_flow)
         tables.append(dict(job, row_ids=case.row_ids, filters=case.filters, statements=case.statements_by_spark))
-    (scratch / "job.json").write_text(json.dumps(dict(jars=str(DEPS / "spark-jars"), scratch=str(scratch), tables=tables)))
-    reader = pathlib.Path(__file__).with_name("spark_reader.py")
-    with open(scratch / "log", "w") as log:
-        done = subprocess.run(
-            [DEPS / "venv-spark/bin/python", reader, scratch / "job.json", scratch / "result.json"], stdout=log, stderr=log,
-            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
-        )
-    assert done.returncode == 0, (scratch / "log").read_text()[-4000:]
-    found = json.loads((scratch / "result.json").read_text())
+    found = ask_spark(pathlib.Path(__file__).with_name("spark_reader.py"), scratch, tables=tables)
     return {name: dict(facts, before=before[name]) for name, facts in found.items()}
 
 

@@ -1,15 +1,13 @@
 """Apache Spark runs the statements of `.test` files of tests/sql and must give the answers that are written there. See README.md."""
 import json
-import os
 import pathlib
 import re
-import subprocess
 
 import pytest
 from cases import ROOT
+from spark_job import ask_spark
 from statement_files import variants_of
 
-DEPS = ROOT / ".deps"
 FILES = ["feed/examples-legacy", "feed/examples-automatic"]
 
 # (statement, what Spark answers, why): two patterns; the statement's answer is not compared.
@@ -49,13 +47,7 @@ def answers(tmp_path_factory):
     for name in FILES:
         text = (ROOT / "tests/sql" / f"{name}.test").read_text()
         files.update(variants_of(name.replace("/", "-"), text))
-    (scratch / "job.json").write_text(json.dumps(dict(jars=str(DEPS / "spark-jars"), scratch=str(scratch), files=files)))
-    runner = pathlib.Path(__file__).with_name("spark_statements.py")
-    with open(scratch / "log", "w") as log:
-        done = subprocess.run([DEPS / "venv-spark/bin/python", runner, scratch / "job.json", scratch / "result.json"], stdout=log, stderr=log,
-                              env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"})
-    assert done.returncode == 0, (scratch / "log").read_text()[-4000:]
-    found = json.loads((scratch / "result.json").read_text())
+    found = ask_spark(pathlib.Path(__file__).with_name("spark_statements.py"), scratch, files=files)
     return {name: [(block, answer) for block, answer in zip(blocks, found[name], strict=True) if answer is not None]
             for name, blocks in files.items()}
 

@@ -101,6 +101,21 @@ TUTORIAL_2 = [
 ]
 
 
+# Events of event() in a table t, and the targets of both types that they change.
+TARGETS_SQL = """
+CREATE STREAMING TABLE one;
+CREATE FLOW one_flow AS AUTO CDC INTO one FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
+  COLUMNS * EXCEPT (operation, time) STORED AS SCD TYPE 1;
+CREATE STREAMING TABLE two;
+CREATE FLOW two_flow AS AUTO CDC INTO two FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
+  COLUMNS * EXCEPT (operation, time) STORED AS SCD TYPE 2;
+"""
+
+
+def event(id, name, time, operation="U"):
+    return {"id": id, "name": name, "operation": operation, "time": time}
+
+
 class Project:
     """`with Project(sql) as p:` makes the directory and removes it again; @directory: one to use instead, which is there."""
 

@@ -2,24 +2,12 @@
 """What updates do with small and half-dead files, and that statements of maintenance keep the memory of AUTO CDC."""
 import unittest
 
-from project import Project
+from project import TARGETS_SQL, Project, event
 
 LOAD = """CREATE STREAMING TABLE t {properties} AS SELECT * FROM STREAM read_files('${{source}}/customers', format => 'json',
   schema => 'id INT, name STRING, operation STRING, time INT', maxFilesPerTrigger => 1);
 """
-TARGETS = """
-CREATE STREAMING TABLE copy AS SELECT id, time FROM STREAM t;
-CREATE STREAMING TABLE one;
-CREATE FLOW one_flow AS AUTO CDC INTO one FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
-  COLUMNS * EXCEPT (operation, time) STORED AS SCD TYPE 1;
-CREATE STREAMING TABLE two;
-CREATE FLOW two_flow AS AUTO CDC INTO two FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
-  COLUMNS * EXCEPT (operation, time) STORED AS SCD TYPE 2;
-"""
-
-
-def event(id, name, time, operation="U"):
-    return {"id": id, "name": name, "operation": operation, "time": time}
+TARGETS = "CREATE STREAMING TABLE copy AS SELECT id, time FROM STREAM t;" + TARGETS_SQL
 
 
 def operations(p, table):

@@ -3,22 +3,12 @@
 import threading
 import unittest
 
-from project import Project
+from project import TARGETS_SQL, Project, event
 
 SQL = """
 CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json',
   schema => 'id INT, name STRING, operation STRING, time INT');
-CREATE STREAMING TABLE one;
-CREATE FLOW one_flow AS AUTO CDC INTO one FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
-  COLUMNS * EXCEPT (operation, time) STORED AS SCD TYPE 1;
-CREATE STREAMING TABLE two;
-CREATE FLOW two_flow AS AUTO CDC INTO two FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
-  COLUMNS * EXCEPT (operation, time) STORED AS SCD TYPE 2;
-"""
-
-
-def event(id, name, time, operation="U"):
-    return {"id": id, "name": name, "operation": operation, "time": time}
+""" + TARGETS_SQL
 
 
 class TypeOne(unittest.TestCase):

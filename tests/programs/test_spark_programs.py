@@ -5,18 +5,17 @@ usage: test_spark_programs.py [--programs N] [--seed S]
 """
 import argparse
 import collections
-import json
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
 
 import test_programs as programs
 
-DEPS = programs.ROOT / ".deps"
+sys.path.append(str(programs.HERE.parent / "interop"))
+from spark_job import DEPS, ask_spark  # noqa: E402
 
 
 def run_programs(engine, seed, n_programs):
@@ -65,17 +64,6 @@ def choose(run):
         feeds += [one for number, one in enumerate(wanted) if len(one) == 3 and one not in wanted[:number]]
     return {"name": run.name, "path": str(run.path), "contents": versions, "feeds": feeds,
             "tracked": [version for version in versions if table.versions[version].properties.tracked]}
-
-
-def ask_spark(jobs, scratch):
-    (scratch / "job.json").write_text(json.dumps({"jars": str(DEPS / "spark-jars"), "scratch": str(scratch), "tables": jobs}))
-    reader = pathlib.Path(__file__).with_name("spark_programs.py")
-    with open(scratch / "log", "w") as log:
-        done = subprocess.run([DEPS / "venv-spark/bin/python", reader, scratch / "job.json", scratch / "result.json"], stdout=log, stderr=log,
-                              env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"})
-    if done.returncode != 0:
-        sys.exit((scratch / "log").read_text()[-4000:])
-    return json.loads((scratch / "result.json").read_text())
 
 
 def wanted_contents(run, version):
@@ -133,7 +121,7 @@ def main():
         runs, n_failed = run_programs(engine, options.seed, options.programs)
         engine.stop()
         jobs = [choose(run) for run in runs]
-        found = ask_spark(jobs, scratch)
+        found = ask_spark(programs.HERE / "spark_programs.py", scratch, tables=jobs)
         for run, job in zip(runs, jobs):
             failures = compare(run, job, found[run.name], counts)
             n_failed += bool(failures)
