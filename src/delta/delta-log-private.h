@@ -70,6 +70,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DeltaLogListing, delta_log_listing_clear)
 gboolean delta_log_list (Store *store, DeltaVersion from, gboolean names_only, DeltaLogListing *listing,
                          GError **error);
 
+/* The same without a listing, whose cost grows with the whole log: asks for the classic checkpoint of @checkpoint and for the commits from
+ * there on by name, until some are missing in a row. No compactions are looked for.
+ * @found: (out): FALSE when a listing must tell: no such checkpoint, a gap, or more than a few hundred commits after it. */
+gboolean delta_log_probe (Store *store, DeltaVersion checkpoint, DeltaLogListing *listing, gboolean *found,
+                          GError **error);
+
 /* Whether @version has a checksum file. */
 gboolean delta_log_has_checksum (const DeltaLogListing *listing, DeltaVersion version);
 /* The longest compaction that begins at @from and ends at @to or before; NULL when there is none. */

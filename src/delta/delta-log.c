@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+#define MAX_PROBED_COMMITS 256 /* a listing is cheaper than more, and may show a newer checkpoint */
+#define PROBED_GAP         3   /* names that must be missing in a row before the log is taken to end */
+
 /* Names --------------------------------------------------------------------------------------------------------------- */
 
 char *
@@ -205,6 +208,15 @@ delta_log_find_compaction (const DeltaLogListing *listing, DeltaVersion from, De
   return best;
 }
 
+static void
+listing_init (DeltaLogListing *listing)
+{
+  listing->commits = g_array_new (FALSE, FALSE, sizeof (DeltaLogCommit));
+  listing->checkpoints = g_array_new (FALSE, FALSE, sizeof (DeltaLogCheckpoint));
+  listing->compactions = g_array_new (FALSE, FALSE, sizeof (DeltaLogCompaction));
+  listing->checksums = g_array_new (FALSE, FALSE, sizeof (DeltaVersion));
+}
+
 gboolean
 delta_log_list (Store *store, DeltaVersion from, gboolean names_only, DeltaLogListing *listing, GError **error)
 {
@@ -217,10 +229,7 @@ delta_log_list (Store *store, DeltaVersion from, gboolean names_only, DeltaLogLi
     start = g_strdup_printf (DELTA_LOG_DIRECTORY "%020" G_GINT64_FORMAT, from);
   if (!store_list (store, DELTA_LOG_DIRECTORY, start, flags, 0, &entries, error))
     return FALSE;
-  listing->commits = g_array_new (FALSE, FALSE, sizeof (DeltaLogCommit));
-  listing->checkpoints = g_array_new (FALSE, FALSE, sizeof (DeltaLogCheckpoint));
-  listing->compactions = g_array_new (FALSE, FALSE, sizeof (DeltaLogCompaction));
-  listing->checksums = g_array_new (FALSE, FALSE, sizeof (DeltaVersion));
+  listing_init (listing);
   for (guint i = 0; i < entries->len; i++) {
     const StoreEntry *entry = entries->pdata[i];
     if (strcmp (entry->key, previous) != 0) /* a store may show a key twice */
@@ -233,6 +242,51 @@ delta_log_list (Store *store, DeltaVersion from, gboolean names_only, DeltaLogLi
       g_array_remove_index (listing->checkpoints, i - 1);
   }
   return TRUE;
+}
+
+/* Notes the file of @key when there is one. */
+static gboolean
+probe_file (Store *store, char *key, DeltaLogListing *listing, gboolean *there, GError **error)
+{
+  g_autofree char *owned = key;
+  StoreEntry *entry = NULL;
+
+  if (!store_stat (store, owned, &entry, error))
+    return FALSE;
+  *there = entry != NULL;
+  if (entry == NULL)
+    return TRUE;
+  note_entry (listing, entry);
+  store_entry_free (entry);
+  return TRUE;
+}
+
+gboolean
+delta_log_probe (Store *store, DeltaVersion checkpoint, DeltaLogListing *listing, gboolean *found, GError **error)
+{
+  DeltaVersion latest = checkpoint;
+  gboolean there;
+
+  *found = FALSE;
+  listing_init (listing);
+  if (!probe_file (store, delta_log_checkpoint_key (checkpoint), listing, &there, error))
+    return FALSE;
+  if (there && !probe_file (store, delta_log_commit_key (checkpoint), listing, &there, error))
+    return FALSE;
+  if (!there)
+    return TRUE;
+  for (DeltaVersion version = checkpoint + 1; version <= latest + PROBED_GAP; version++) {
+    if (version > checkpoint + MAX_PROBED_COMMITS)
+      return TRUE;
+    if (!probe_file (store, delta_log_commit_key (version), listing, &there, error))
+      return FALSE;
+    if (there && version > latest + 1)
+      return TRUE;
+    if (there)
+      latest = version;
+  }
+  *found = TRUE;
+  return probe_file (store, delta_log_checksum_key (latest), listing, &there, error);
 }
 
 gboolean

@@ -1,7 +1,7 @@
 /* A table's place, and how its newest state is found.
  *
- * Opening cold: `_last_checkpoint` (a hint) → one listing from there → newest whole checkpoint not above the wanted version →
- * commits after it, which must be without a gap. A hint that lies or a checkpoint that cannot be read costs another look,
+ * Opening cold: `_last_checkpoint` (a hint) → the files behind it, by name or by one listing → newest whole checkpoint not above the
+ * wanted version → commits after it, which must be without a gap. A hint that lies or a checkpoint that cannot be read costs another look,
  * not the answer.
  *
  * Opening warm: the commit file of the version known must still be the same (else the table was replaced); then version + 1,
@@ -712,6 +712,20 @@ earliest_readable (const DeltaLogListing *listing)
                                        : latest_of (listing);
 }
 
+/* What lies at the checkpoint named by the hint and behind it. The newest version costs the same however long the log is. */
+static gboolean
+list_from_hint (DeltaTable *table, DeltaVersion hint, DeltaVersion wanted, DeltaLogListing *listing, GError **error)
+{
+  gboolean found = FALSE;
+
+  if (wanted == DELTA_VERSION_NONE && !delta_log_probe (table->store, hint, listing, &found, error))
+    return FALSE;
+  if (found)
+    return TRUE;
+  delta_log_listing_clear (listing);
+  return delta_log_list (table->store, hint, FALSE, listing, error);
+}
+
 /* @wanted: DELTA_VERSION_NONE = the newest. */
 static DeltaSnapshot *
 open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **error)
@@ -725,7 +739,7 @@ open_cold (DeltaTable *table, DeltaVersion wanted, BaseCancel *cancel, GError **
   if (!delta_log_last_checkpoint (table->store, &hint, error))
     return NULL;
   if (hint > 0 && (wanted == DELTA_VERSION_NONE || hint <= wanted)) {
-    if (!delta_log_list (table->store, hint, FALSE, &listing, error))
+    if (!list_from_hint (table, hint, wanted, &listing, error))
       return NULL;
     if (listing.checkpoints->len > 0 &&
         g_array_index (listing.checkpoints, DeltaLogCheckpoint, 0).version <= latest_of (&listing) &&

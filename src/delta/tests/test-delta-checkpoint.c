@@ -586,6 +586,93 @@ test_the_hint_has_its_checksum (void)
   duck_engine_unref (engine);
 }
 
+/* The state, or the condition's name, that a table opened anew gives. */
+static char *
+describe_anew (Store *store, DuckEngine *engine)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaTable) table = delta_table_new (store, engine);
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, &error);
+
+  return snapshot != NULL ? describe (snapshot, TRUE) : g_strdup (base_error_condition (error));
+}
+
+static void
+put_commit (Store *store, gint64 version)
+{
+  g_autofree char *name = g_strdup_printf ("%020" G_GINT64_FORMAT ".json", version);
+  g_autofree char *text =
+      version == 0 ? g_strdup (START)
+                   : g_strdup_printf ("{\"add\":{\"path\":\"%" G_GINT64_FORMAT "\",\"partitionValues\":{},\"size\":1,"
+                                      "\"modificationTime\":1,\"dataChange\":true}}\n",
+                                      version);
+
+  put (store, name, text);
+}
+
+/* Behind the checkpoint that a hint names, versions are looked for by name; without the hint, in a listing. */
+static void
+test_names_tell_what_a_listing_tells (void)
+{
+  static const struct {
+    const char *what;
+    const char *added;   /* versions behind the checkpoint of version 5 */
+    const char *removed; /* and versions taken away */
+    const char *answer;  /* (nullable): a condition */
+  } cases[] = {
+    { "nothing behind it", "", "", NULL },
+    { "one version", "6", "", NULL },
+    { "some", "6 7 8", "", NULL },
+    { "those below were cleaned away", "6 7", "0 1 2 3 4", NULL },
+    { "its own commit too", "6 7", "0 1 2 3 4 5", NULL },
+    { "a gap right behind it", "7", "", "DELTA_VERSIONS_NOT_CONTIGUOUS" },
+    { "a gap later", "6 7 9", "", "DELTA_VERSIONS_NOT_CONTIGUOUS" },
+    { "a gap of two", "6 9 10", "", "DELTA_VERSIONS_NOT_CONTIGUOUS" },
+    { "very many", "6-400", "", NULL },
+  };
+  g_autoptr (GError) error = NULL;
+  DuckEngine *engine = duck_engine_new (NULL, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *directory = g_dir_make_tmp ("sluice-delta-XXXXXX", &error);
+    g_autoptr (Store) store = store_open (NULL, directory, &error);
+    g_auto (GStrv) added = g_strsplit (cases[i].added, " ", -1);
+    g_auto (GStrv) removed = g_strsplit (cases[i].removed, " ", -1);
+    g_autofree char *by_name = NULL;
+    g_autofree char *by_listing = NULL;
+    for (gint64 version = 0; version <= 5; version++)
+      put_commit (store, version);
+    {
+      g_autoptr (DeltaTable) table = delta_table_new (store, engine);
+      g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_true (delta_checkpoint_write (snapshot, &test_clock, NULL, &error));
+    }
+    for (char **version = added; *version != NULL; version++) {
+      const char *dash = strchr (*version, '-');
+      gint64 first = g_ascii_strtoll (*version, NULL, 10);
+      gint64 last = dash != NULL ? g_ascii_strtoll (dash + 1, NULL, 10) : first;
+      for (; first <= last; first++)
+        put_commit (store, first);
+    }
+    for (char **version = removed; *version != NULL; version++) {
+      g_autofree char *key =
+          g_strdup_printf ("_delta_log/%020" G_GINT64_FORMAT ".json", g_ascii_strtoll (*version, NULL, 10));
+      g_assert_true (store_delete (store, key, &error));
+    }
+    by_name = describe_anew (store, engine);
+    g_assert_true (store_delete (store, "_delta_log/_last_checkpoint", &error));
+    by_listing = describe_anew (store, engine);
+    g_test_message ("%s", cases[i].what);
+    g_assert_cmpstr (by_name, ==, by_listing);
+    if (cases[i].answer != NULL)
+      g_assert_cmpstr (by_name, ==, cases[i].answer);
+    g_assert_true (store_delete_tree (store, "", NULL));
+  }
+  duck_engine_unref (engine);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -599,5 +686,6 @@ main (int argc, char **argv)
                    test_golden_checkpoints_stand_for_their_commits);
   g_test_add_func ("/delta/checkpoint/policy-decides-the-form", test_the_policy_decides_the_form);
   g_test_add_func ("/delta/checkpoint/hint-has-its-checksum", test_the_hint_has_its_checksum);
+  g_test_add_func ("/delta/checkpoint/names-tell-what-a-listing-tells", test_names_tell_what_a_listing_tells);
   return g_test_run ();
 }
