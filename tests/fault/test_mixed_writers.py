@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Two processes of Sluice, delta-rs and Apache Spark append to, update, merge into, delete from and pack one table at once (R59, R60).
 
-Spark takes turns with the others, as its commits to a local directory are only safe within its process. Every statement is drawn with an
+Spark takes turns with the others, as its commits to a local directory are only safe within its process; so do the compactions of
+delta-rs, which do not notice each other. Every statement is drawn with an
 id, and its commit records it. In the end the statements are replayed in the order of the log: the table at every version must be what
 they say (the isolation level is Serializable), the change feed must be the difference, a statement that said it succeeded is there once,
 one that said it failed is not there and named a conflict.
