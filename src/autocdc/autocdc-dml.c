@@ -76,8 +76,7 @@ static void
 set_added_columns (AutoCdcWork *work)
 {
   const AutoCdcLayout *layout = work->layout;
-  g_autoptr (GString) keys = g_string_new (NULL), values = g_string_new (NULL), all = g_string_new (NULL),
-                      set = g_string_new (NULL);
+  g_autoptr (GString) keys = g_string_new (NULL), values = g_string_new (NULL), all = g_string_new (NULL);
 
   for (guint i = 0; i < layout->key_columns->len; i++)
     g_string_append_printf (keys, "%sc%u AS k%u", i ? ", " : "", g_array_index (layout->key_columns, guint, i), i);
@@ -85,11 +84,9 @@ set_added_columns (AutoCdcWork *work)
     g_string_append_printf (values, ", c%u AS v%u", autocdc_work_field (work, i)->column, i);
   for (guint i = 0; i < base_type_n_fields (layout->schema); i++)
     g_string_append_printf (all, "%sn.c%u", i ? ", " : "", i);
-  autocdc_append_set (set, work->batch_set);
   autocdc_work_take (work, "added keys", g_steal_pointer (&keys));
   autocdc_work_take (work, "added values", g_steal_pointer (&values));
   autocdc_work_take (work, "added columns", g_steal_pointer (&all));
-  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
 }
 
 static gboolean
@@ -157,9 +154,9 @@ refuse_nulls (AutoCdcWork *work, GError **error)
 static void
 define_no_events (AutoCdcWork *work)
 {
-  autocdc_work_define (
-      work, "reduced",
-      "SELECT *, {O:s} AS o, false AS d{no values} FROM (SELECT *, NULL::{S} AS s FROM {keys}) WHERE false");
+  autocdc_work_define (work, "reduced",
+                       "SELECT *, {O:s} AS o, false AS d, ''::BLOB AS b{no values} FROM (SELECT *, NULL::{S} AS s FROM "
+                       "{keys}) WHERE false");
   autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
 }
 

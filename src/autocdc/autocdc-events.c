@@ -169,6 +169,7 @@ autocdc_reduce_events (AutoCdcWork *work, GError **error)
     autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e");
   else if (!(newest ? reduce_to_newest (work, error) : reduce_to_sequences (work, error)))
     return FALSE;
+  autocdc_work_define (work, "reduced", "SELECT *, CASE WHEN d THEN ''::BLOB ELSE {batch set} END AS b FROM {reduced}");
   autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
   autocdc_work_set (work, "keys", g_hash_table_lookup (work->pieces, "best"));
   return TRUE;

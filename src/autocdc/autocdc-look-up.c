@@ -476,12 +476,10 @@ gboolean
 autocdc_unite_facts (AutoCdcWork *work, GError **error)
 {
   gboolean history = work->plan->type == AUTOCDC_SCD2;
-  g_autoptr (GString) set = g_string_new (NULL), nulls = g_string_new (NULL), live = g_string_new (NULL);
+  g_autoptr (GString) nulls = g_string_new (NULL), live = g_string_new (NULL);
 
   if ((work->has_statements && !hear_statements (work, error)) || !find_sets (work, error))
     return FALSE;
-  autocdc_append_set (set, work->batch_set);
-  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
   set_masked_values (work, "row values", "hb");
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     g_string_append (nulls, ", NULL");
@@ -503,8 +501,7 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
           "SELECT {K}, s, o, d, b{V}, w, g, 0 AS src, NULL::BIGINT AS ri FROM {state}"
           " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, hg, 1, ix FROM {rows} WHERE hb IS NOT NULL"
           "{held deletes}"
-          " UNION ALL SELECT {K}, s, o, d, CASE WHEN d THEN ''::BLOB ELSE {batch set} END{live values}, NULL, 0, 2,"
-          " NULL FROM {batch}",
+          " UNION ALL SELECT {K}, s, o, d, b{live values}, NULL, 0, 2, NULL FROM {batch}",
           NULL, error) ||
       (!history && !autocdc_rank_facts (work, "facts", error)))
     return FALSE;

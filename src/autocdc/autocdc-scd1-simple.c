@@ -70,12 +70,9 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
 static gboolean
 classify (AutoCdcWork *work, GError **error)
 {
-  g_autoptr (GString) set = g_string_new (NULL);
   gint64 n_rows;
 
   define_newest (work);
-  autocdc_append_set (set, work->batch_set);
-  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
   autocdc_work_define (work, "one old", "SELECT *, 1 AS n FROM {old}");
   if (!make_simple (work, &n_rows, error))
     return FALSE;

@@ -2,7 +2,7 @@
  *
  *   {events}   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
  *   {best}     its keys (SCD 1) or keys and sequences (SCD 2)
- *   {reduced}  reduced to normalised facts: k, s, o, d, v<i> the values of field i
+ *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete), v<i> the values of field i
  *   {keys}     the keys to look up, some perhaps twice
  *   {batch}    the part of {reduced} that goes the general way
  *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,

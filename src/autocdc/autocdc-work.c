@@ -54,6 +54,7 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
 {
   guint n_bytes = 0;
   g_autofree guint8 *bytes = NULL;
+  g_autoptr (GString) set = g_string_new (NULL);
 
   autocdc_layout_free (work->layout);
   work->layout = layout;
@@ -71,6 +72,8 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
     n_bytes = i / 8 + 1;
   }
   work->batch_set = g_bytes_new (bytes, n_bytes);
+  autocdc_append_set (set, work->batch_set);
+  autocdc_work_take (work, "batch set", g_steal_pointer (&set));
 }
 
 guint
