@@ -39,9 +39,7 @@ find_facts (AutoCdcWork *work, GError **error)
 
   autocdc_work_set (work, "clock", clock);
   autocdc_work_set (work, "fact gen",
-                    work->plan->type == AUTOCDC_SCD2 ? g_hash_table_lookup (work->pieces, "gen") : "f.g");
-  if (work->plan->type == AUTOCDC_SCD2)
-    autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
+                    work->plan->type == AUTOCDC_SCD1 ? "f.g" : g_hash_table_lookup (work->pieces, "gen"));
   autocdc_work_set (work, "held by an end", work->plan->type == AUTOCDC_SCD2 ? held : "");
   return autocdc_work_make (
       work, "add",

@@ -477,7 +477,9 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
 {
   gboolean history = work->plan->type == AUTOCDC_SCD2;
   g_autoptr (GString) nulls = g_string_new (NULL), live = g_string_new (NULL);
+  g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
 
+  autocdc_work_set (work, "gen", gen);
   if ((work->has_statements && !hear_statements (work, error)) || !find_sets (work, error))
     return FALSE;
   set_masked_values (work, "row values", "hb");

@@ -119,6 +119,11 @@ gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **e
 gboolean autocdc_rank_facts (AutoCdcWork *work, const char *name, GError **error);
 /* {facts}, work->sets. */
 gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
+/* {histories}: the rows that the facts of the relation @told make, a history for each of @line (`{K}`): line, st, en, v, hs and ho of the
+ * last step. */
+gboolean autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error);
+/* The piece `changes`: ` OR …` a tracked field differs from that of the row before in the window w. */
+void autocdc_set_changes (AutoCdcWork *work);
 /* {new}, {need}: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
 gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);
