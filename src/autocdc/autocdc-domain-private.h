@@ -57,6 +57,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcDomain, autocdc_domain_free)
 AutoCdcDomain *autocdc_domain_parse (const char *text, GError **error);
 char *autocdc_domain_text (const AutoCdcDomain *domain); /* (transfer full) */
 
+/* Hashes of rows written until now no longer compare: those to come are in another hidden column. */
+void autocdc_domain_renew_hash (AutoCdcDomain *domain);
+
 /* A statement is about to change rows: the next gen. */
 void autocdc_domain_begin_statement (AutoCdcDomain *domain);
 

@@ -38,9 +38,19 @@ autocdc_domain_new (void)
 
   domain->hidden_sequence = g_strdup_printf ("_autocdc-%s-sequence", uuid);
   domain->hidden_set = g_strdup_printf ("_autocdc-%s-set", uuid);
+  autocdc_domain_renew_hash (domain);
+  return domain;
+}
+
+void
+autocdc_domain_renew_hash (AutoCdcDomain *domain)
+{
+  g_autofree char *uuid = base_text_uuid ();
+
+  g_free (domain->hidden_hash);
+  g_free (domain->hash);
   domain->hidden_hash = g_strdup_printf ("_autocdc-%s-hash", uuid);
   domain->hash = g_strdup (duck_engine_library_version ());
-  return domain;
 }
 
 void

@@ -3,11 +3,13 @@
 #include "base-error.h"
 #include "base-text.h"
 #include "delta-metadata.h"
+#include "delta-widening.h"
 
 #include <string.h>
 
 #define GENERATION_EXPRESSION "delta.generationExpression"
 #define IDENTITY_START        "delta.identity.start"
+#define TYPE_WIDENING         "delta.enableTypeWidening"
 
 void
 autocdc_layout_free (AutoCdcLayout *layout)
@@ -131,45 +133,9 @@ check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
 
 typedef enum {
   FIT_SAME,  /* the source's values fit the target's type, perhaps after a cast up or with new leaves */
-  FIT_WIDER, /* the target would have to be widened */
+  FIT_WIDER, /* the target must be widened */
   FIT_DRIFT,
 } Fit;
-
-static guint
-integral_digits (const BaseType *type)
-{
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_BYTE:
-    return 3;
-  case BASE_TYPE_SHORT:
-    return 5;
-  case BASE_TYPE_INTEGER:
-    return 10;
-  case BASE_TYPE_LONG:
-    return 20;
-  default:
-    return 0;
-  }
-}
-
-/* Whether Delta's type widening goes from @a to @b. */
-static gboolean
-widens (const BaseType *a, const BaseType *b)
-{
-  BaseTypeKind from = base_type_kind (a), to = base_type_kind (b);
-  guint digits = integral_digits (a);
-
-  if (digits && integral_digits (b))
-    return digits <= integral_digits (b);
-  if (to == BASE_TYPE_DOUBLE)
-    return from == BASE_TYPE_FLOAT || (digits && from != BASE_TYPE_LONG);
-  if (to == BASE_TYPE_DECIMAL && digits)
-    return base_type_precision (b) - base_type_scale (b) >= digits;
-  if (to == BASE_TYPE_DECIMAL && from == BASE_TYPE_DECIMAL)
-    return base_type_scale (b) >= base_type_scale (a) &&
-           base_type_precision (b) - base_type_scale (b) >= base_type_precision (a) - base_type_scale (a);
-  return from == BASE_TYPE_DATE && to == BASE_TYPE_TIMESTAMP_NTZ;
-}
 
 static Fit fit_type (const BaseType *target, const BaseType *source, BaseType **merged);
 
@@ -177,6 +143,7 @@ static Fit
 fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
 {
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  Fit worst = FIT_SAME;
 
   for (guint i = 0; i < base_type_n_fields (target); i++) {
     const BaseField *field = base_type_field (target, i);
@@ -184,8 +151,9 @@ fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
     g_autoptr (BaseType) type = NULL;
     Fit fit = index < 0 ? FIT_DRIFT : fit_type (field->type, base_type_field (source, (guint) index)->type, &type);
 
-    if (fit != FIT_SAME)
+    if (fit == FIT_DRIFT)
       return fit;
+    worst = MAX (worst, fit);
     base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
   }
   for (guint i = 0; i < base_type_n_fields (source); i++) {
@@ -195,103 +163,195 @@ fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
       base_struct_builder_add (builder, field->name, field->type, TRUE, NULL);
   }
   *merged = base_struct_builder_end (g_steal_pointer (&builder));
-  return FIT_SAME;
+  return worst;
 }
 
-/* @merged: the target's type afterwards, set with FIT_SAME. */
+/* @merged: the target's type afterwards, unless they do not fit. */
 static Fit
 fit_type (const BaseType *target, const BaseType *source, BaseType **merged)
 {
   BaseTypeKind kind = base_type_kind (target);
-  g_autoptr (BaseType) inner = NULL;
-  Fit fit;
+  g_autoptr (BaseType) inner = NULL, key = NULL;
+  Fit fit, key_fit;
 
-  if (same_type (target, source) || base_type_kind (source) == BASE_TYPE_VOID || widens (source, target)) {
+  if (same_type (target, source) || base_type_kind (source) == BASE_TYPE_VOID ||
+      delta_type_can_widen (source, target)) {
     *merged = base_type_ref (target);
     return FIT_SAME;
   }
-  if (widens (target, source))
+  if (delta_type_can_widen (target, source)) {
+    *merged = base_type_ref (source);
     return FIT_WIDER;
+  }
   if (kind != base_type_kind (source))
     return FIT_DRIFT;
   if (kind == BASE_TYPE_STRUCT)
     return fit_struct (target, source, merged);
   if (kind == BASE_TYPE_ARRAY) {
     fit = fit_type (base_type_element (target), base_type_element (source), &inner);
-    if (fit == FIT_SAME)
+    if (fit != FIT_DRIFT)
       *merged = base_type_array (inner, TRUE);
     return fit;
   }
-  if (kind == BASE_TYPE_MAP && same_type (base_type_key (target), base_type_key (source))) {
-    fit = fit_type (base_type_value (target), base_type_value (source), &inner);
-    if (fit == FIT_SAME)
-      *merged = base_type_map (base_type_key (target), inner, TRUE);
-    return fit;
-  }
-  return FIT_DRIFT;
+  if (kind != BASE_TYPE_MAP)
+    return FIT_DRIFT;
+  key_fit = fit_type (base_type_key (target), base_type_key (source), &key);
+  fit = fit_type (base_type_value (target), base_type_value (source), &inner);
+  fit = MAX (fit, key_fit);
+  if (fit != FIT_DRIFT)
+    *merged = base_type_map (key, inner, TRUE);
+  return fit;
 }
 
+/* The type of the target's column afterwards. @may_widen: the table allows it. */
 static BaseType *
-fitted_type (const AutoCdcPlan *plan, const char *name, const BaseType *target, const BaseType *source, GError **error)
+fitted_type (const AutoCdcPlan *plan, const char *name, const BaseType *target, const BaseType *source,
+             gboolean may_widen, GError **error)
 {
-  BaseType *merged = NULL;
+  g_autoptr (BaseType) merged = NULL;
   Fit fit = fit_type (target, source, &merged);
   g_autofree char *now = NULL, *then = NULL;
 
-  if (fit == FIT_SAME)
-    return merged;
+  if (fit == FIT_SAME || (fit == FIT_WIDER && may_widen))
+    return g_steal_pointer (&merged);
   now = base_type_text (source);
   then = base_type_text (target);
-  if (fit == FIT_WIDER)
-    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                    "flow %s: column %s is of type %s now and of type %s in %s; type widening is not supported",
-                    plan->name, name, now, then, plan->target);
-  else
-    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMN_TYPE_DRIFT,
-                    "flow %s: column %s is of type %s now and of type %s in %s", plan->name, name, now, then,
-                    plan->target);
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMN_TYPE_DRIFT,
+                  "flow %s: column %s is of type %s now and of type %s in %s", plan->name, name, now, then,
+                  plan->target);
   base_error_add_param (error, "columnName", name);
+  if (fit == FIT_WIDER)
+    base_error_set_hint (error,
+                         "with the table property " TYPE_WIDENING " = true the target follows; without it, cast the "
+                         "column in the source or refresh %s fully",
+                         plan->target);
   return NULL;
+}
+
+/* ---- changed types, as Delta notes them ---- */
+
+static void add_fitted (BaseStructBuilder *builder, const BaseField *field, const BaseType *type);
+
+/* @to, which @from became. Leaves that changed are noted with @field, in whose type they are; those in a struct with the struct's own
+ * fields. @path: (nullable): where below the field's type they stand. */
+static BaseType *
+noted_type (BaseField *field, const BaseType *from, const BaseType *to, const char *path)
+{
+  g_autofree char *element = g_strdup_printf ("%s%selement", path ? path : "", path ? "." : "");
+  g_autofree char *key = g_strdup_printf ("%s%skey", path ? path : "", path ? "." : "");
+  g_autofree char *value = g_strdup_printf ("%s%svalue", path ? path : "", path ? "." : "");
+  g_autoptr (BaseType) inner = NULL, inner_key = NULL;
+
+  if (same_type (from, to))
+    return base_type_ref (to);
+  if (base_type_kind (from) == BASE_TYPE_STRUCT) {
+    g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+
+    for (guint i = 0; i < base_type_n_fields (to); i++) {
+      const BaseField *after = base_type_field (to, i);
+      int before = base_type_field_index (from, after->name, FALSE);
+
+      if (before >= 0)
+        add_fitted (builder, base_type_field (from, (guint) before), after->type);
+      else
+        base_struct_builder_add (builder, after->name, after->type, after->nullable, after->metadata);
+    }
+    return base_struct_builder_end (g_steal_pointer (&builder));
+  }
+  if (base_type_kind (from) == BASE_TYPE_ARRAY) {
+    inner = noted_type (field, base_type_element (from), base_type_element (to), element);
+    return base_type_array (inner, base_type_contains_null (to));
+  }
+  if (base_type_kind (from) == BASE_TYPE_MAP) {
+    inner_key = noted_type (field, base_type_key (from), base_type_key (to), key);
+    inner = noted_type (field, base_type_value (from), base_type_value (to), value);
+    return base_type_map (inner_key, inner, base_type_contains_null (to));
+  }
+  json_t *metadata = delta_field_add_type_change (field, from, to, path);
+  json_decref (field->metadata);
+  field->metadata = metadata;
+  return base_type_ref (to);
+}
+
+/* @field of the target with the type that it has after the batch. */
+static void
+add_fitted (BaseStructBuilder *builder, const BaseField *field, const BaseType *type)
+{
+  BaseField changed = *field;
+  g_autoptr (BaseType) noted = NULL;
+
+  changed.metadata = json_incref (field->metadata);
+  noted = noted_type (&changed, field->type, type, NULL);
+  base_struct_builder_add (builder, field->name, noted, field->nullable, changed.metadata);
+  json_decref (changed.metadata);
 }
 
 /* ---- the schema after the batch ---- */
 
-static void
-add_new_columns (const AutoCdcPlan *plan, const BaseType *present, BaseStructBuilder *builder)
+BaseType *
+autocdc_schema_unite (const BaseType *a, const BaseType *b, const char **differs)
 {
-  for (guint i = 0; i < plan->columns->len; i++) {
-    const AutoCdcColumn *column = plan->columns->pdata[i];
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
 
-    if (base_type_field_index (present, column->name, TRUE) < 0)
-      base_struct_builder_add (builder, column->name, column->type, TRUE, NULL);
+  for (guint i = 0; i < base_type_n_fields (a); i++) {
+    const BaseField *field = base_type_field (a, i);
+    int other = base_type_field_index (b, field->name, TRUE);
+    g_autoptr (BaseType) type = NULL;
+
+    if (other < 0) {
+      type = base_type_ref (field->type);
+    } else if (fit_type (field->type, base_type_field (b, (guint) other)->type, &type) == FIT_DRIFT) {
+      *differs = field->name;
+      return NULL;
+    }
+    base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
+  }
+  for (guint i = 0; i < base_type_n_fields (b); i++) {
+    const BaseField *field = base_type_field (b, i);
+
+    if (base_type_field_index (a, field->name, TRUE) < 0)
+      base_struct_builder_add (builder, field->name, field->type, field->nullable, field->metadata);
+  }
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
+static void
+add_new_columns (const BaseType *given, const BaseType *present, BaseStructBuilder *builder)
+{
+  for (guint i = 0; i < base_type_n_fields (given); i++) {
+    const BaseField *field = base_type_field (given, i);
+
+    if (base_type_field_index (present, field->name, TRUE) < 0)
+      base_struct_builder_add (builder, field->name, field->type, TRUE, NULL);
   }
 }
 
 /* A target with memory: what it has, plus what is new; intervals stay last. */
 static BaseType *
-evolved_schema (const AutoCdcPlan *plan, const BaseType *present, GError **error)
+evolved_schema (const AutoCdcPlan *plan, const BaseType *given, const BaseType *present, gboolean may_widen,
+                GError **error)
 {
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
   gboolean added = FALSE;
 
   for (guint i = 0; i < base_type_n_fields (present); i++) {
     const BaseField *field = base_type_field (present, i);
-    int source = plan_column (plan, field->name);
+    int source = base_type_field_index (given, field->name, TRUE);
     g_autoptr (BaseType) type = NULL;
 
     if (is_interval_column (plan, field->name) && !added) {
-      add_new_columns (plan, present, builder);
+      add_new_columns (given, present, builder);
       added = TRUE;
     }
     if (source < 0)
       type = base_type_ref (field->type);
-    else if (!(type = fitted_type (plan, field->name, field->type,
-                                   ((AutoCdcColumn *) plan->columns->pdata[source])->type, error)))
+    else if (!(type = fitted_type (plan, field->name, field->type, base_type_field (given, (guint) source)->type,
+                                   may_widen, error)))
       return NULL;
-    base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
+    add_fitted (builder, field, type);
   }
   if (!added)
-    add_new_columns (plan, present, builder);
+    add_new_columns (given, present, builder);
   return base_struct_builder_end (g_steal_pointer (&builder));
 }
 
@@ -307,16 +367,47 @@ add_inferred (BaseStructBuilder *builder, const BaseType *present, const char *n
     base_struct_builder_add (builder, name, type, TRUE, NULL);
 }
 
-/* An empty target: what the flow says. Columns that the table has already keep what their metadata says. */
+/* What the flows into the target give, without intervals: what this flow gives, within what they gave together. */
 static BaseType *
-inferred_schema (const AutoCdcPlan *plan, const BaseType *present)
+given_columns (const AutoCdcPlan *plan, GError **error)
 {
-  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  g_autoptr (BaseStructBuilder) own = base_struct_builder_new (), others = base_struct_builder_new ();
+  g_autoptr (BaseType) mine = NULL, theirs = NULL;
+  const char *differs;
+  BaseType *both;
 
   for (guint i = 0; i < plan->columns->len; i++) {
     const AutoCdcColumn *column = plan->columns->pdata[i];
 
-    add_inferred (builder, present, column->name, column->type);
+    base_struct_builder_add (own, column->name, column->type, TRUE, NULL);
+  }
+  mine = base_struct_builder_end (g_steal_pointer (&own));
+  if (!plan->together)
+    return g_steal_pointer (&mine);
+  for (guint i = 0; i < base_type_n_fields (plan->together); i++) {
+    const BaseField *field = base_type_field (plan->together, i);
+
+    if (!is_interval_column (plan, field->name))
+      base_struct_builder_add (others, field->name, field->type, TRUE, NULL);
+  }
+  theirs = base_struct_builder_end (g_steal_pointer (&others));
+  if (!(both = autocdc_schema_unite (theirs, mine, &differs)))
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMN_TYPE_DRIFT,
+                    "flow %s: column %s is of another type than other flows give it to %s", plan->name, differs,
+                    plan->target);
+  return both;
+}
+
+/* An empty target: what the flow says. Columns that the table has already keep what their metadata says. */
+static BaseType *
+inferred_schema (const AutoCdcPlan *plan, const BaseType *given, const BaseType *present)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+
+  for (guint i = 0; i < base_type_n_fields (given); i++) {
+    const BaseField *field = base_type_field (given, i);
+
+    add_inferred (builder, present, field->name, field->type);
   }
   if (plan->type == AUTOCDC_SCD2) {
     add_inferred (builder, present, AUTOCDC_START_AT, plan->sequence_type);
@@ -379,17 +470,39 @@ declared_schema (const AutoCdcPlan *plan, const BaseType *inferred)
   return base_struct_builder_end (g_steal_pointer (&builder));
 }
 
+/* Columns that are there already and change their types: the hashes of values that rows hold say nothing any more. */
 static gboolean
-find_schema (AutoCdcLayout *layout, const BaseType *present, GError **error)
+changes_types (const BaseType *present, const BaseType *schema)
+{
+  for (guint i = 0; i < base_type_n_fields (present); i++) {
+    int index = base_type_field_index (schema, base_type_field (present, i)->name, TRUE);
+
+    if (index >= 0 && !same_type (base_type_field (present, i)->type, base_type_field (schema, (guint) index)->type))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean
+find_schema (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
 {
   const AutoCdcPlan *plan = layout->plan;
-  g_autoptr (BaseType) schema =
-      layout->is_new ? inferred_schema (plan, present) : evolved_schema (plan, present, error);
+  const BaseType *present = snapshot ? delta_snapshot_schema (snapshot) : NULL;
+  gboolean may_widen =
+      plan->may_widen || (snapshot && delta_metadata_bool (delta_snapshot_metadata (snapshot), TYPE_WIDENING, FALSE));
+  g_autoptr (BaseType) given = given_columns (plan, error);
+  g_autoptr (BaseType) schema = NULL;
 
+  if (!given)
+    return FALSE;
+  schema =
+      layout->is_new ? inferred_schema (plan, given, present) : evolved_schema (plan, given, present, may_widen, error);
   if (!schema || (plan->declared && !check_declared (plan, schema, error)))
     return FALSE;
   layout->schema = layout->is_new && plan->declared ? declared_schema (plan, schema) : g_steal_pointer (&schema);
   layout->schema_changed = !present || !base_type_equal (present, layout->schema, BASE_TYPE_EQUAL_METADATA);
+  if (!layout->is_new && changes_types (present, layout->schema))
+    autocdc_domain_renew_hash (layout->domain);
   return TRUE;
 }
 
@@ -502,7 +615,7 @@ lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
     begin_domain (layout);
   }
   record_choice (layout);
-  if (!find_schema (layout, snapshot ? delta_snapshot_schema (snapshot) : NULL, error) || !find_fields (layout, error))
+  if (!find_schema (layout, snapshot, error) || !find_fields (layout, error))
     return FALSE;
   for (guint i = 0; i < layout->fields->len; i++)
     g_array_append_val (layout->by_name, i);

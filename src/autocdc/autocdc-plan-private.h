@@ -32,6 +32,8 @@ struct AutoCdcPlan {
   GPtrArray *chosen;        /* (nullable): names of COLUMNS, for comparing flows */
   GPtrArray *excepted;      /* (nullable): names of COLUMNS * EXCEPT */
   BaseType *declared;       /* (nullable) */
+  BaseType *together;       /* (nullable): what all flows into the target give */
+  gboolean may_widen;       /* the target will allow changes of types */
   BaseType *target_schema;
 };
 
@@ -64,6 +66,9 @@ typedef struct {
 /* @snapshot: (nullable): NULL for a table that does not exist. Errors: as autocdc_plan_new(). Returns: (transfer full). */
 AutoCdcLayout *autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error);
 void autocdc_layout_free (AutoCdcLayout *layout);
+/* Columns of either, in the order of @a, then of @b; each with the type that takes both's values.
+ * @differs: (out): the column for which there is no such type. Returns: (transfer full) (nullable). */
+BaseType *autocdc_schema_unite (const BaseType *a, const BaseType *b, const char **differs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcLayout, autocdc_layout_free)
 
 #define AUTOCDC_START_AT "__START_AT"

@@ -38,6 +38,7 @@ autocdc_plan_unref (AutoCdcPlan *plan)
   g_clear_pointer (&plan->chosen, g_ptr_array_unref);
   g_clear_pointer (&plan->excepted, g_ptr_array_unref);
   base_type_unref (plan->declared);
+  base_type_unref (plan->together);
   base_type_unref (plan->target_schema);
   g_free (plan);
 }
@@ -325,6 +326,8 @@ autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *
   plan->track_columns = copy_names (flow->track_history);
   plan->track_except = copy_names (flow->track_except);
   plan->declared = base_type_ref (declared);
+  plan->together = base_type_ref (flow->together);
+  plan->may_widen = flow->may_widen;
   if (!analyse (plan, flow, source, target, context, error))
     return NULL;
   return g_steal_pointer (&plan);
@@ -425,15 +428,25 @@ pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
 }
 
 gboolean
-autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, GError **error)
+autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, GError **error)
 {
-  for (guint i = 1; i < n_plans; i++)
+  g_autoptr (BaseType) all = base_type_ref (plans[0]->target_schema);
+
+  for (guint i = 1; i < n_plans; i++) {
+    const char *differs = NULL;
+    BaseType *both;
+
     if (!pair_agrees (plans[0], plans[i], error))
       return FALSE;
-  if (n_plans <= 1)
-    return TRUE;
-  base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "several AUTO CDC flows into %s are not supported",
-                  plans[0]->target);
-  base_error_add_param (error, "feature", "several AUTO CDC flows into one target");
-  return FALSE;
+    if (!(both = autocdc_schema_unite (all, plans[i]->target_schema, &differs))) {
+      base_error_set (error, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "flows into %s give the column %s different types",
+                      plans[i]->target, differs);
+      base_error_add_param (error, "columnName", differs);
+      return FALSE;
+    }
+    base_type_unref (all);
+    all = both;
+  }
+  *together = g_steal_pointer (&all);
+  return TRUE;
 }

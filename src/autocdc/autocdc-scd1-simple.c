@@ -5,7 +5,7 @@
  *   - whose row holds no fact, or one of another set;
  *   - where the batch's upsert meets the row's at one sequence (a tie);
  *   - with upserts in state files, or what statements wrote there, or with several rows;
- *   - whose new values have the hash of the old ones: perhaps nothing changed.
+ *   - whose new values have the hash of the old ones, or whose old row has none that compares: perhaps nothing changed.
  *
  *   {old}      what {rows} has, of all keys of the batch, without values unless they are to be written
  *   {simple}   k, dm newest delete of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before, adds_delete whether dm goes
@@ -59,7 +59,8 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       " AS is_odd, g.hh = r.hh AS same_hash FROM {newest} g LEFT JOIN {one old} r ON {J:g,r}"
       " LEFT JOIN known k ON {J:g,k})"
       " SELECT {K}, dm, rr, fi, rn, rid, newest, adds_delete,"
-      " has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND same_hash, false) AS complex,"
+      " has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND coalesce(same_hash, true), false) AS "
+      "complex,"
       " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
       " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho "
       "IS NULL)) THEN 2 ELSE 0 END AS act FROM "

@@ -51,6 +51,8 @@ typedef struct {
   AutoCdcType type;                       /* STORED AS; 0 = AUTOCDC_SCD1 */
   gboolean once;                          /* ONCE: progress is the caller's */
   gboolean from_snapshot;                 /* FROM SNAPSHOT */
+  const BaseType *together; /* what all flows into the target give: autocdc_plans_agree(); NULL = it is the only one */
+  gboolean may_widen;       /* the target's declaration sets delta.enableTypeWidening */
 } AutoCdcFlow;
 
 /**
@@ -106,10 +108,17 @@ AutoCdcPlan *autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, De
 const BaseType *autocdc_plan_target_schema (const AutoCdcPlan *plan);
 AutoCdcType autocdc_plan_type (const AutoCdcPlan *plan);
 
-/* Whether flows that feed one target fit together. With one flow always TRUE.
+/**
+ * autocdc_plans_agree:
+ * @plans: of the flows that feed one target, each made as if it were the only one, without a declared schema
+ * @together: (out) (transfer full): the schema that they give the target: its columns are those of any of them
+ *
+ * Whether flows fit together. Each is then planned again with AutoCdcFlow.together: every event authors what its own source has.
+ *
  * Errors: AUTOCDC_INVALID_STATE.{KEY_SCHEMA,SCD_TYPE,SEQUENCING_TYPE,TRACK_HISTORY}_DRIFT or AUTOCDC_FLOWS_DISAGREE where they
- * differ; UNSUPPORTED_FEATURE where they agree, because several flows into one target are not run by this engine. */
-gboolean autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, GError **error);
+ * differ.
+ */
+gboolean autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, GError **error);
 
 /* One micro-batch, as the stream logged it. */
 typedef struct {

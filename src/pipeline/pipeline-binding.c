@@ -510,6 +510,12 @@ pipeline_binding_source (PipelineBinding *binding, const SqlRelation *relation, 
   SqlRelation streamed = *relation;
 
   streamed.streaming = TRUE;
+  if (!relation->streaming) {
+    g_autofree char *bare = sql_print_relation (relation);
+
+    g_ptr_array_add (binding->warnings,
+                     g_strdup_printf ("AUTO CDC reads %s as a stream; write STREAM(%s) to say so.", bare, bare));
+  }
   g_autofree char *printed = sql_print_relation (&streamed);
   g_autofree char *text = g_strconcat ("SELECT * FROM ", printed, NULL);
   SqlArena *arena = sql_arena_new ();

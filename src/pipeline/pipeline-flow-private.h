@@ -3,6 +3,7 @@
 
 #include "delta-table.h"
 #include "pipeline-flow.h"
+#include "stream-progress.h"
 
 G_BEGIN_DECLS
 
@@ -11,5 +12,8 @@ DeltaTable *pipeline_dataset_open (const PipelineRun *run, const PipelineDataset
 
 /* A StreamProgressHasRun; @data: (DeltaTable *) the target. */
 gboolean pipeline_table_has_run (const char *run_id, gboolean *has, gpointer data, GError **error);
+
+/* A once flow that read its source to the end is complete; this is noted with its run, so that a reset makes it due again. */
+gboolean pipeline_flow_is_complete (const StreamProgress *progress, gboolean *complete, GError **error);
 
 G_END_DECLS

@@ -4,7 +4,6 @@
 #include "catalog-session.h"
 #include "delta-transaction.h"
 #include "mview.h"
-#include "pipeline-autocdc.h"
 #include "pipeline-flow-private.h"
 #include "sql-print.h"
 #include "stream-run.h"
@@ -27,7 +26,6 @@ typedef struct {
   PipelineBinding *binding;
   RelationPlan *plan; /* the query, expectations counted */
   AutoCdcPlan *cdc;   /* (nullable) */
-  PipelineAutoCdc clauses;
   StreamRunOutcome outcome;
 } Work;
 
@@ -37,7 +35,6 @@ work_clear (Work *work)
   autocdc_plan_unref (work->cdc);
   relation_plan_unref (work->plan);
   pipeline_binding_free (work->binding);
-  pipeline_autocdc_clear (&work->clauses);
   stream_progress_free (work->progress);
   delta_table_unref (work->target);
   catalog_session_free (work->catalog);
@@ -372,13 +369,16 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 static gboolean
 plan_autocdc (Work *work, GError **error)
 {
+  const PipelineDataset *target = work->flow->target;
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (work->target, work->run->cancel, error);
-  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (work->flow->target);
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (target);
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  AutoCdcFlow clauses = pipeline_flow_clauses (work->flow, arena);
 
   if (snapshot == NULL)
     return FALSE;
-  pipeline_autocdc_init (&work->clauses, work->flow);
-  work->cdc = autocdc_plan_new (&work->clauses.flow, work->plan, snapshot, declared,
+  clauses.together = target->flows->len > 1 ? pipeline_graph_schema (work->run->graph, target) : NULL;
+  work->cdc = autocdc_plan_new (&clauses, work->plan, snapshot, declared,
                                 pipeline_binding_context (work->binding, &work->flow->place), error);
   return work->cdc != NULL;
 }
@@ -426,9 +426,93 @@ write_skipped (Work *work, GError **error)
   return TRUE;
 }
 
+/* ---- once flows ---- */
+
+static char *
+complete_key (const StreamProgress *progress)
+{
+  return stream_progress_run_key (progress, "complete");
+}
+
+gboolean
+pipeline_flow_is_complete (const StreamProgress *progress, gboolean *complete, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+
+  *complete = FALSE;
+  if (stream_progress_run_id (progress) == NULL)
+    return TRUE;
+  g_autofree char *key = complete_key (progress);
+  if (!store_read (stream_progress_storage (progress), key, &bytes, error))
+    return FALSE;
+  *complete = bytes != NULL;
+  return TRUE;
+}
+
+gboolean
+pipeline_flow_is_done (const PipelineRun *run, const PipelineFlow *flow, gboolean *done, GError **error)
+{
+  *done = FALSE;
+  if (!flow->once)
+    return TRUE;
+  g_autoptr (DeltaTable) target = pipeline_dataset_open (run, flow->target, error);
+  if (target == NULL)
+    return FALSE;
+  g_autoptr (StreamProgress) progress =
+      stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_MAKE, pipeline_table_has_run, target, error);
+  return progress != NULL && pipeline_flow_is_complete (progress, done, error);
+}
+
+static gboolean
+note_complete (Work *work, GError **error)
+{
+  g_autofree char *key = complete_key (work->progress);
+
+  return store_put (work->run->storage, key, "v1\n", 3, STORE_PUT_SYNCED, error);
+}
+
+/* The source of a flow that appends the answer of a query once: one batch, and nothing behind it. */
+static gboolean
+answer_begin (G_GNUC_UNUSED StreamSource *source, G_GNUC_UNUSED StreamProgress *progress,
+              G_GNUC_UNUSED const json_t *last, G_GNUC_UNUSED GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+answer_plan (G_GNUC_UNUSED StreamSource *source, const json_t *last, json_t **next, gboolean *has_rows,
+             G_GNUC_UNUSED GError **error)
+{
+  *next = last == NULL ? json_object () : NULL;
+  *has_rows = TRUE;
+  return TRUE;
+}
+
+static gboolean
+answer_show (G_GNUC_UNUSED StreamSource *source, G_GNUC_UNUSED const json_t *last, G_GNUC_UNUSED const json_t *next,
+             G_GNUC_UNUSED GError **error)
+{
+  return TRUE;
+}
+
+static StreamBacklog
+answer_backlog (G_GNUC_UNUSED StreamSource *source, G_GNUC_UNUSED const json_t *last)
+{
+  return (StreamBacklog){ -1, -1, -1 };
+}
+
+static const StreamSourceClass answer_class = {
+  .begin = answer_begin, .plan = answer_plan, .show = answer_show, .backlog = answer_backlog
+};
+
+/* ---- streaming flows, and those that run once ---- */
+
 static gboolean
 run_stream (Work *work, gboolean *must_restart, GError **error)
 {
+  gboolean is_answer = work->flow->once && work->flow->kind == PIPELINE_FLOW_APPEND;
+  StreamSource answer = { .klass = &answer_class, .keep_from = G_MAXINT64 }, *answers = &answer;
+
   work->progress = stream_progress_open (work->run->storage, work->flow->name, STREAM_PROGRESS_MAKE,
                                          pipeline_table_has_run, work->target, error);
   if (work->progress == NULL)
@@ -439,15 +523,16 @@ run_stream (Work *work, gboolean *must_restart, GError **error)
   work->sink =
       (StreamSink){ sink_proof, work->flow->kind == PIPELINE_FLOW_AUTOCDC ? autocdc_sink_apply : append_apply };
   StreamRun run = { .progress = work->progress,
-                    .sources = pipeline_binding_streams (work->binding),
-                    .n_sources = pipeline_binding_n_streams (work->binding),
+                    .sources = is_answer ? &answers : pipeline_binding_streams (work->binding),
+                    .n_sources = is_answer ? 1 : pipeline_binding_n_streams (work->binding),
                     .sink = &work->sink,
                     .clock = work->run->clock,
                     .cancel = work->run->cancel };
   gboolean good = stream_run_available (&run, &work->outcome, error);
   *must_restart = work->outcome.must_restart;
   return good && write_skipped (work, error) &&
-         (*must_restart || work->totals->n_batches == 0 || compact_target (work, error));
+         (*must_restart || work->totals->n_batches == 0 || compact_target (work, error)) &&
+         (!work->flow->once || *must_restart || note_complete (work, error));
 }
 
 /* ---- materialized views ---- */

@@ -11,6 +11,7 @@ G_BEGIN_DECLS
 /* What flows of one update share. All (transfer none). */
 typedef struct {
   const PipelineProject *project;
+  const PipelineGraph *graph;
   Catalog *catalog;
   Store *storage;
   StoreContext *stores; /* (nullable) */
@@ -40,6 +41,9 @@ typedef struct {
  */
 gboolean pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlowTotals *totals,
                             gboolean *must_restart, GError **error);
+
+/* Whether nothing is left to do for ever: a once flow that was complete before this update. Its target must be set up. */
+gboolean pipeline_flow_is_done (const PipelineRun *run, const PipelineFlow *flow, gboolean *done, GError **error);
 
 /* The run id of a flow's progress; (transfer full) (nullable): it never ran. */
 char *pipeline_flow_id (const PipelineRun *run, const PipelineFlow *flow);

@@ -1,12 +1,12 @@
 /* The graph of a pipeline: see pipeline-graph.h. */
 #include "pipeline-graph.h"
 
+#include "autocdc.h"
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
 #include "catalog-session.h"
 #include "delta-snapshot.h"
-#include "pipeline-autocdc.h"
 #include "pipeline-setup.h"
 #include "sql-print.h"
 #include "sql-walk.h"
@@ -336,32 +336,18 @@ check_query_type (const PipelineFlow *flow, RelationPlan *plan, GError **error)
                            "The materialized view `%s` is written by a streaming query; leave STREAM out, or make it a "
                            "streaming table",
                            flow->target->label);
+  if (flow->once)
+    return !is_streaming ||
+           base_error_set (error, SLUICE_ERROR_INVALID_FLOW_QUERY_TYPE_STREAMING_RELATION_FOR_ONCE_FLOW,
+                           "The flow `%s` appends once what a batch query gives, and its query is a stream; leave "
+                           "STREAM out, or ONCE",
+                           flow->name);
   if (!is_streaming)
     return base_error_set (error, SLUICE_ERROR_INVALID_FLOW_QUERY_TYPE_BATCH_RELATION_FOR_STREAMING_TABLE,
                            "The streaming table `%s` is written by a batch query; read a source with STREAM, or make "
                            "it a materialized view",
                            flow->target->label);
   return relation_plan_check_append (plan, error);
-}
-
-static BaseType *
-analyse_autocdc (const PipelineFlow *flow, PipelineBinding *binding, DeltaSnapshot *existing, GError **error)
-{
-  g_auto (PipelineAutoCdc) clauses = { 0 };
-  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (flow->target);
-
-  pipeline_autocdc_init (&clauses, flow);
-  if (!autocdc_flow_check (&clauses.flow, error))
-    return NULL;
-  g_autoptr (RelationPlan) source = pipeline_binding_source (binding, flow->autocdc->source, &flow->place, error);
-  if (source == NULL || !relation_plan_check_append (source, error))
-    return NULL;
-  g_autoptr (RelationPlan) judged = pipeline_binding_expect (binding, flow->target, source, error);
-  if (judged == NULL)
-    return NULL;
-  g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&clauses.flow, judged, existing, declared,
-                                                   pipeline_binding_context (binding, &flow->place), error);
-  return plan != NULL ? base_type_ref (autocdc_plan_target_schema (plan)) : NULL;
 }
 
 static BaseType *
@@ -375,30 +361,90 @@ analyse_query (const PipelineFlow *flow, PipelineBinding *binding, GError **erro
   return judged != NULL ? base_type_ref (relation_plan_schema (judged)) : NULL;
 }
 
-static BaseType *
-analyse_flow (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *existing, GError **error)
+/* A binding of one flow, by the schemas of what was analysed before. */
+static PipelineBinding *
+bind_flow (PipelineGraph *graph, const PipelineFlow *flow, StreamProgress **progress, GError **error)
 {
   PipelineBindingOptions options = graph->options;
-  g_autoptr (StreamProgress) progress = NULL;
 
-  if (!open_progress (graph, flow, &progress, error))
+  if (!open_progress (graph, flow, progress, error))
     return NULL;
   options.schemas = graph->schemas;
-  options.progress = progress;
-  g_autoptr (PipelineBinding) binding = pipeline_binding_new (&options);
-  return flow->kind == PIPELINE_FLOW_AUTOCDC ? analyse_autocdc (flow, binding, existing, error)
-                                             : analyse_query (flow, binding, error);
+  options.progress = *progress;
+  return pipeline_binding_new (&options);
+}
+
+static BaseType *
+analyse_flow (PipelineGraph *graph, const PipelineFlow *flow, GError **error)
+{
+  g_autoptr (StreamProgress) progress = NULL;
+  g_autoptr (PipelineBinding) binding = bind_flow (graph, flow, &progress, error);
+
+  return binding != NULL ? analyse_query (flow, binding, error) : NULL;
+}
+
+/* ---- AUTO CDC ---- */
+
+/* The flow against its target as it is. @together: (nullable): what all flows into the target give. */
+static AutoCdcPlan *
+plan_autocdc (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *existing, const BaseType *declared,
+              const BaseType *together, GError **error)
+{
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  AutoCdcFlow clauses = pipeline_flow_clauses (flow, arena);
+  g_autoptr (StreamProgress) progress = NULL;
+
+  clauses.together = together;
+  if (!autocdc_flow_check (&clauses, error))
+    return NULL;
+  g_autoptr (PipelineBinding) binding = bind_flow (graph, flow, &progress, error);
+  if (binding == NULL)
+    return NULL;
+  g_autoptr (RelationPlan) source = pipeline_binding_source (binding, flow->autocdc->source, &flow->place, error);
+  if (source == NULL || !relation_plan_check_append (source, error))
+    return NULL;
+  g_autoptr (RelationPlan) judged = pipeline_binding_expect (binding, flow->target, source, error);
+  if (judged == NULL)
+    return NULL;
+  return autocdc_plan_new (&clauses, judged, existing, declared, pipeline_binding_context (binding, &flow->place),
+                           error);
+}
+
+/* The schema that AUTO CDC flows give their target. Several are each looked at alone, then compared, then looked at together. */
+static BaseType *
+analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *existing, const BaseType *declared)
+{
+  g_autoptr (GPtrArray) plans = g_ptr_array_new_with_free_func ((GDestroyNotify) autocdc_plan_unref);
+  g_autoptr (BaseType) together = NULL;
+  guint n = dataset->flows->len;
+  GError *error = NULL;
+
+  for (guint round = 0; round < (n > 1 ? 2 : 1); round++) {
+    g_ptr_array_set_size (plans, 0);
+    for (guint i = 0; i < n; i++) {
+      const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
+      AutoCdcPlan *plan = plan_autocdc (graph, flow, existing, n > 1 && round == 0 ? NULL : declared, together, &error);
+      if (plan != NULL)
+        g_ptr_array_add (plans, plan);
+      else
+        add_flow_problem (graph, flow, g_steal_pointer (&error));
+    }
+    if (plans->len < n)
+      return NULL;
+    if (round == 0 && n > 1 &&
+        !autocdc_plans_agree ((AutoCdcPlan *const *) plans->pdata, plans->len, &together, &error)) {
+      add_problem (graph, &dataset->place, &dataset->position, error);
+      return NULL;
+    }
+  }
+  return base_type_ref (autocdc_plan_target_schema (g_ptr_array_index (plans, 0)));
 }
 
 /* Schema of a stored dataset from its flows, its declaration, and what exists. */
 static BaseType *
-settle_schema (const PipelineDataset *dataset, BaseType *inferred, DeltaSnapshot *existing, gboolean is_autocdc,
+settle_schema (const PipelineDataset *dataset, BaseType *inferred, const BaseType *declared, DeltaSnapshot *existing,
                GError **error)
 {
-  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (dataset);
-
-  if (is_autocdc)
-    return base_type_ref (inferred); /* declaration and table were looked at by autocdc_plan_new() */
   if (declared != NULL)
     return check_declared (declared, inferred, error) ? base_type_ref (declared) : NULL;
   if (existing != NULL && dataset->kind == PIPELINE_STREAMING_TABLE)
@@ -416,26 +462,17 @@ is_reset (const PipelineResetRequest *reset, const PipelineDataset *dataset)
   return reset->full_refresh != NULL && reset->full_refresh[dataset->index];
 }
 
-static void
-analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
+/* The schema that flows with queries give their target; NULL when one of them is wrong. */
+static BaseType *
+analyse_queries (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *existing, const BaseType *declared)
 {
-  Node *node = &graph->nodes[dataset->index];
-  g_autoptr (DeltaSnapshot) existing = NULL;
-  g_autoptr (CatalogEntry) entry = NULL;
   g_autoptr (BaseType) joined = NULL;
-  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (dataset);
-  gboolean is_autocdc = FALSE;
+  gboolean good = TRUE;
   GError *error = NULL;
 
-  if (!find_existing (graph, dataset, &existing, &entry, &error) || !check_owner (graph, dataset, entry, &error)) {
-    add_problem (graph, &dataset->place, &dataset->position, error);
-    node->failed = TRUE;
-    return;
-  }
   for (guint i = 0; i < dataset->flows->len; i++) {
     const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
-    /* What is reset may be anything by now: a full refresh is the way back. */
-    g_autoptr (BaseType) given = analyse_flow (graph, flow, is_reset (graph->reset, dataset) ? NULL : existing, &error);
+    g_autoptr (BaseType) given = analyse_flow (graph, flow, &error);
     const BaseType *target = declared != NULL   ? declared
                              : joined != NULL   ? joined
                              : existing != NULL ? delta_snapshot_schema (existing)
@@ -448,29 +485,43 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
     }
     if (schema == NULL) {
       add_flow_problem (graph, flow, g_steal_pointer (&error));
-      node->failed = TRUE;
+      good = FALSE;
       continue;
     }
     g_clear_pointer (&joined, base_type_unref);
     joined = g_steal_pointer (&schema);
-    is_autocdc = is_autocdc || flow->kind == PIPELINE_FLOW_AUTOCDC;
   }
-  if (joined == NULL || node->failed) {
-    node->failed = TRUE;
-    return;
-  }
-  if (is_autocdc && dataset->flows->len > 1) {
-    base_error_set (&error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "Several AUTO CDC flows into `%s` are not supported",
-                    dataset->label);
+  if (!good || joined == NULL)
+    return NULL;
+  BaseType *schema = settle_schema (dataset, joined, declared, existing, &error);
+  if (schema == NULL)
+    add_problem (graph, &dataset->place, &dataset->position, error);
+  return schema;
+}
+
+static void
+analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
+{
+  Node *node = &graph->nodes[dataset->index];
+  g_autoptr (DeltaSnapshot) existing = NULL;
+  g_autoptr (CatalogEntry) entry = NULL;
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (dataset);
+  GError *error = NULL;
+
+  if (!find_existing (graph, dataset, &existing, &entry, &error) || !check_owner (graph, dataset, entry, &error)) {
     add_problem (graph, &dataset->place, &dataset->position, error);
     node->failed = TRUE;
     return;
   }
-  node->schema = settle_schema (dataset, joined, existing, is_autocdc, &error);
-  if (node->schema == NULL || !pipeline_dataset_check (dataset, node->schema, existing, &error)) {
-    add_problem (graph, &dataset->place, &dataset->position, error);
-    node->failed = TRUE;
-  }
+  /* What is reset may be anything by now: a full refresh is the way back. */
+  node->schema = pipeline_dataset_is_autocdc_target (dataset)
+                     ? analyse_autocdc (graph, dataset, is_reset (graph->reset, dataset) ? NULL : existing, declared)
+                     : analyse_queries (graph, dataset, existing, declared);
+  node->failed = node->schema == NULL;
+  if (node->failed || pipeline_dataset_check (dataset, node->schema, existing, &error))
+    return;
+  add_problem (graph, &dataset->place, &dataset->position, error);
+  node->failed = TRUE;
 }
 
 static void

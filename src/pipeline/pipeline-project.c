@@ -390,8 +390,6 @@ read_create_flow (Reader *reader, const SqlStatement *statement, GPtrArray *pend
       problem (reader, &statement->position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                "A flow is written INSERT INTO target [BY NAME] query");
   }
-  if (flow->once && flow->kind == PIPELINE_FLOW_APPEND)
-    problem (reader, &statement->position, SLUICE_ERROR_UNSUPPORTED_FEATURE, "INSERT INTO ONCE is not supported");
   Pending *waiting = g_new0 (Pending, 1);
   *waiting = (Pending){ flow, target, g_steal_pointer (&schema), g_steal_pointer (&name) };
   g_ptr_array_add (pending, waiting);
@@ -715,4 +713,22 @@ gboolean
 pipeline_dataset_is_stored (const PipelineDataset *dataset)
 {
   return dataset->kind == PIPELINE_STREAMING_TABLE || dataset->kind == PIPELINE_MATERIALIZED_VIEW;
+}
+
+gboolean
+pipeline_dataset_is_autocdc_target (const PipelineDataset *dataset)
+{
+  return dataset->flows->len > 0 &&
+         ((const PipelineFlow *) g_ptr_array_index (dataset->flows, 0))->kind == PIPELINE_FLOW_AUTOCDC;
+}
+
+AutoCdcFlow
+pipeline_flow_clauses (const PipelineFlow *flow, SqlArena *arena)
+{
+  AutoCdcFlow clauses = autocdc_flow_from_sql (flow->autocdc, flow->name, flow->target->label, arena);
+  const char *widening = pipeline_dataset_property (flow->target, "delta.enableTypeWidening");
+
+  if (widening != NULL)
+    (void) base_settings_parse_bool (widening, &clauses.may_widen);
+  return clauses;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "autocdc.h"
 #include "base-settings.h"
 #include "pipeline-spec.h"
 #include "sql-build.h"
@@ -107,6 +108,10 @@ const char *pipeline_dataset_property (const PipelineDataset *dataset, const cha
 /* Whether a full refresh may empty it: property `pipelines.reset.allowed`, else the setting. */
 gboolean pipeline_dataset_reset_allowed (const PipelineDataset *dataset);
 gboolean pipeline_dataset_is_stored (const PipelineDataset *dataset); /* a Delta table */
+gboolean pipeline_dataset_is_autocdc_target (const PipelineDataset *dataset);
+
+/* The clauses of an AUTO CDC flow in the form of the room `autocdc`. Lists are made in @arena, names and trees are the project's. */
+AutoCdcFlow pipeline_flow_clauses (const PipelineFlow *flow, SqlArena *arena);
 
 /* What to tell about a table property that looks like the engine's and is not: a misspelt one would silently do nothing.
  * Returns: (transfer full) (nullable). */

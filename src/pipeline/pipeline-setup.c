@@ -16,13 +16,6 @@
 
 /* ---- what the declaration asks for ---- */
 
-static gboolean
-is_autocdc_target (const PipelineDataset *dataset)
-{
-  return dataset->flows->len > 0 &&
-         ((const PipelineFlow *) g_ptr_array_index (dataset->flows, 0))->kind == PIPELINE_FLOW_AUTOCDC;
-}
-
 /* Properties of the table: the declared ones over the defaults of pipeline tables. */
 static GHashTable *
 wanted_properties (const PipelineDataset *dataset)
@@ -31,7 +24,7 @@ wanted_properties (const PipelineDataset *dataset)
   const SqlPropertyList *declared = &dataset->table->properties;
 
   g_hash_table_insert (properties, g_strdup ("delta.enableRowTracking"), g_strdup ("true"));
-  if (is_autocdc_target (dataset) &&
+  if (pipeline_dataset_is_autocdc_target (dataset) &&
       base_settings_get_bool (dataset->place.settings, "engine.autoCdcTargets.legacyCdf"))
     g_hash_table_insert (properties, g_strdup ("delta.enableChangeDataFeed"), g_strdup ("true"));
   for (guint i = 0; i < declared->n; i++)
@@ -65,6 +58,31 @@ commit_metadata (WriteBatch *batch, const char *operation, GError **error)
   return done;
 }
 
+/* A once flow that had begun will read its source again: what the source has lost since will be missing. */
+static gboolean
+warn_of_repeat (const PipelineRun *run, const PipelineFlow *flow, const StreamProgress *progress, GError **error)
+{
+  gboolean complete = FALSE;
+
+  if (!flow->once)
+    return TRUE;
+  if (!pipeline_flow_is_complete (progress, &complete, error))
+    return FALSE;
+  if (!complete && stream_progress_last_planned (progress) < 0)
+    return TRUE;
+  g_autofree char *message = g_strdup_printf ("Flow '%s' is a once flow and runs again: rows that its source has lost "
+                                              "since then will be missing in `%s`.",
+                                              flow->name, flow->target->label);
+  PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
+                          .type = "flow_progress",
+                          .message = message,
+                          .dataset = flow->target->label,
+                          .flow = flow->name,
+                          .batch = -1,
+                          .details = json_pack ("{s:s}", "status", "QUEUED") };
+  return pipeline_log_write (run->log, &event, error);
+}
+
 /* Flows whose progress is about a table that is gone (dropped, or lost with its directory) begin anew with the one that is made now:
  * its first commit carries txn(new run id, -1), as that of a reset does. */
 static gboolean
@@ -78,9 +96,12 @@ begin_anew (const PipelineRun *run, const PipelineDataset *dataset, DeltaTransac
         stream_progress_open (run->storage, flow->name, STREAM_PROGRESS_READ_ONLY, NULL, NULL, error);
     if (one == NULL)
       return FALSE;
-    if (stream_progress_run_id (one) == NULL || stream_progress_last_planned (one) < 0)
+    gboolean complete = FALSE;
+    if (!pipeline_flow_is_complete (one, &complete, error))
+      return FALSE;
+    if (stream_progress_run_id (one) == NULL || (stream_progress_last_planned (one) < 0 && !complete))
       continue;
-    if (!stream_progress_reset_begin (one, &run_id, error))
+    if (!warn_of_repeat (run, flow, one, error) || !stream_progress_reset_begin (one, &run_id, error))
       return FALSE;
     delta_transaction_set_txn (transaction, run_id, -1);
     g_ptr_array_add (progress, g_steal_pointer (&one));
@@ -313,7 +334,7 @@ pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, 
     if (one == NULL)
       return FALSE;
     g_ptr_array_add (progress, one);
-    if (!stream_progress_reset_begin (one, &run_id, error))
+    if (!warn_of_repeat (run, flow, one, error) || !stream_progress_reset_begin (one, &run_id, error))
       return FALSE;
     g_ptr_array_add (run_ids, run_id);
   }
@@ -361,6 +382,6 @@ pipeline_flow_reset (const PipelineRun *run, const PipelineFlow *flow, GError **
   if (progress == NULL)
     return FALSE;
   g_autofree char *old_run_id = g_strdup (stream_progress_run_id (progress));
-  return stream_progress_reset_begin (progress, &run_id, error) &&
+  return warn_of_repeat (run, flow, progress, error) && stream_progress_reset_begin (progress, &run_id, error) &&
          commit_flow_reset (run, table, old_run_id, run_id, error) && stream_progress_reset_end (progress, error);
 }

@@ -512,6 +512,7 @@ validate (Update *update, GError **error)
                                      .now_us = base_clock_now_us (&update->environment->clock) };
   PipelineResetRequest reset = { update->options->full_refresh_all, update->full_refresh };
   update->graph = pipeline_graph_new (&binding, update->storage, update->pipeline_id, &reset, problems);
+  update->run.graph = update->graph;
   return base_cancel_check (update->environment->cancel, error);
 }
 
@@ -711,10 +712,13 @@ prepare_flows (Update *update, GError **error)
     FlowState *state = &update->flows[i];
     state->update = update;
     state->flow = pipeline_project_flow (update->project, i);
+    gboolean done = FALSE;
     state->selected = update->selected[state->flow->target->index];
-    state->phase = state->selected ? WAITING : ENDED;
-    state->status = state->selected ? PIPELINE_FLOW_QUEUED : PIPELINE_FLOW_EXCLUDED;
-    if (state->selected && !write_flow_event (update, state, PIPELINE_FLOW_QUEUED, NULL, error))
+    if (state->selected && !pipeline_flow_is_done (&update->run, state->flow, &done, error))
+      return FALSE;
+    state->phase = state->selected && !done ? WAITING : ENDED;
+    state->status = state->selected && !done ? PIPELINE_FLOW_QUEUED : PIPELINE_FLOW_EXCLUDED;
+    if (state->selected && !write_flow_event (update, state, state->status, NULL, error))
       return FALSE;
   }
   return TRUE;

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""AUTO CDC flows beside each other and once: autocdc.md §7, pipelines.md §17.5 "once"."""
+import itertools
+import json
+import os
+import re
+import unittest
+
+from project import Project
+
+# Two feeds of customers whose tables have different columns, and a target of each type.
+FEEDS = """
+CREATE TEMPORARY VIEW eu AS SELECT * FROM STREAM read_files('${source}/eu', format => 'json',
+  schema => 'id INT, name STRING, city STRING, op STRING, n INT');
+CREATE TEMPORARY VIEW us AS SELECT * FROM STREAM read_files('${source}/us', format => 'json',
+  schema => 'id INT, state STRING, name STRING, op STRING, n INT');
+"""
+
+
+def feeds(storage, first="eu", second="us", more=""):
+    body = f"KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY n COLUMNS * EXCEPT (op, n) STORED AS {storage} {more}"
+    return FEEDS + f"""
+CREATE STREAMING TABLE t;
+CREATE FLOW {first}_flow AS AUTO CDC INTO t FROM STREAM({first}) {body};
+CREATE FLOW {second}_flow AS AUTO CDC INTO t FROM STREAM({second}) {body};
+"""
+
+
+def eu(id, n, name, city, op="U"):
+    return {"id": id, "name": name, "city": city, "op": op, "n": n}
+
+
+def us(id, n, name, state, op="U"):
+    return {"id": id, "name": name, "state": state, "op": op, "n": n}
+
+
+EU = [eu(1, 1, "Ann", "Oslo"), eu(2, 1, "Bob", "Rome"), eu(1, 5, "Anna", "Bonn"), eu(3, 2, "Cy", "Kiel")]
+US = [us(1, 3, "Anne", "TX"), us(2, 4, None, None, "D"), us(4, 1, "Dee", "NY"), us(3, 2, "Cyd", "MA")]
+# id, name, city, state: a flow writes what its source has; at one sequence the fields of both count (R-TIE).
+ONE = [(1, "Anna", "Bonn", "TX"), (3, "Cyd", "Kiel", "MA"), (4, "Dee", None, "NY")]
+TWO = [(1, "Ann", "Oslo", None, 1, 3), (1, "Anna", "Bonn", "TX", 5, None), (1, "Anne", "Oslo", "TX", 3, 5), (2, "Bob", "Rome", None, 1, 4),
+       (3, "Cyd", "Kiel", "MA", 2, None), (4, "Dee", None, "NY", 1, None)]
+SELECT = {"SCD TYPE 1": "SELECT id, name, city, state FROM t", "SCD TYPE 2": "SELECT id, name, city, state, __START_AT, __END_AT FROM t"}
+EXPECTED = {"SCD TYPE 1": ONE, "SCD TYPE 2": TWO}
+
+
+def project(sql):
+    p = Project(sql)
+    for name in ("eu", "us", "past", "feed"):
+        (p.root / "in" / name).mkdir()
+    return p
+
+
+def warnings(p, text):
+    return [e["message"] for e in p.events() if e["level"] == "WARN" and text in e["message"]]
+
+
+class Union(unittest.TestCase):
+    """§7.1: the target is the reference function of the union of the flows' events."""
+
+    def test_order_of_flows_and_of_updates_does_not_matter(self):
+        for storage, (first, second) in itertools.product(SELECT, itertools.permutations(("eu", "us"))):
+            for by_flow in (True, False):
+                with self.subTest(f"{storage}, {first} before {second}, {by_flow}"), project(feeds(storage, first, second)) as p:
+                    rows = {"eu": EU, "us": US}
+                    if by_flow:
+                        for name in (first, second):
+                            p.add_file(rows[name], name)
+                            p.update()
+                    else:
+                        for cut in (slice(2, 4), slice(0, 2)):
+                            for name in rows:
+                                p.add_file(rows[name][cut], name)
+                            p.update()
+                    self.assertEqual(p.rows(SELECT[storage]), EXPECTED[storage])
+                    versions = len(p.query("DESCRIBE HISTORY t"))
+                    p.update()
+                    self.assertEqual(len(p.query("DESCRIBE HISTORY t")), versions)
+
+    def test_each_flow_has_its_own_progress(self):
+        with project(feeds("SCD TYPE 1")) as p:
+            p.add_file(EU, "eu")
+            p.add_file(US, "us")
+            p.update()
+            flows = p.last_update_metrics()
+            self.assertEqual({f: m["metrics"]["num_source_events"] for f, m in flows.items()}, {"eu_flow": 4, "us_flow": 4})
+            ids = {e["origin"]["flow_id"] for e in p.events() if e["event_type"] == "flow_progress" and e["origin"]["flow_id"]}
+            self.assertEqual(len(ids), 2)
+            # The position of one flow is reset: its events come again and change nothing.
+            p.update("--reset-checkpoint", "eu_flow")
+            flows = p.last_update_metrics()
+            self.assertEqual((flows["eu_flow"]["metrics"]["num_source_events"], flows["us_flow"]["metrics"]), (4, {}))
+            self.assertEqual(p.rows(SELECT["SCD TYPE 1"]), ONE)
+
+    def test_a_flow_that_joins_later_or_leaves(self):
+        alone = FEEDS + ("CREATE STREAMING TABLE t; CREATE FLOW eu_flow AS AUTO CDC INTO t FROM STREAM(eu) KEYS (id) "
+                         "APPLY AS DELETE WHEN op = 'D' SEQUENCE BY n COLUMNS * EXCEPT (op, n) STORED AS SCD TYPE 2;")
+        with project(alone) as p:
+            p.add_file(EU, "eu")
+            p.update()
+            p.sql(feeds("SCD TYPE 2"))
+            p.add_file(US, "us")
+            p.update()
+            self.assertEqual(p.rows(SELECT["SCD TYPE 2"]), TWO)
+            p.sql(alone)
+            p.add_file([eu(1, 4, "Late", "Graz")], "eu")
+            p.update()
+            self.assertEqual(p.rows(SELECT["SCD TYPE 2"] + " WHERE id = 1"),
+                             [(1, "Ann", "Oslo", None, 1, 3), (1, "Anna", "Bonn", "TX", 5, None), (1, "Anne", "Oslo", "TX", 3, 4),
+                              (1, "Late", "Graz", "TX", 4, 5)])
+
+    def test_a_failed_flow_leaves_the_other(self):
+        with project(feeds("SCD TYPE 1")) as p:
+            p.add_file([eu(None, 1, "X", "Y")], "eu")
+            p.add_file(US, "us")
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY", result.stderr)
+            self.assertEqual(p.rows(SELECT["SCD TYPE 1"]), [(1, "Anne", None, "TX"), (3, "Cyd", None, "MA"), (4, "Dee", None, "NY")])
+
+    def test_columns_that_both_have_take_the_wider_type(self):
+        sql = FEEDS.replace("id INT, state STRING", "id INT, v BIGINT, state STRING").replace("id INT, name STRING, city", "id INT, v INT, name STRING, city")
+        body = "KEYS (id) SEQUENCE BY n COLUMNS (id, v)"
+        flows = "CREATE STREAMING TABLE t; " + "".join(
+            f"CREATE FLOW {f}_flow AS AUTO CDC INTO t FROM STREAM({f}) {body};" for f in ("eu", "us"))
+        with project(sql + flows) as p:
+            p.add_file([{"id": 1, "v": 1, "n": 1}], "eu")
+            p.add_file([{"id": 2, "v": 1 << 40, "n": 1}], "us")
+            p.update()
+            self.assertEqual(p.rows("SELECT id, v, typeof(v) FROM t"), [(1, 1, "bigint"), (2, 1 << 40, "bigint")])
+        with project(sql.replace("v BIGINT", "v STRING") + flows) as p:
+            result = p.run()
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("AUTOCDC_FLOWS_DISAGREE", result.stderr)
+
+    def test_a_declared_schema_is_that_of_the_union(self):
+        columns = "(id INT, state STRING COMMENT 'where', city STRING, name STRING)"
+        with project(feeds("SCD TYPE 1").replace("TABLE t;", f"TABLE t {columns};")) as p:
+            p.add_file(US, "us")
+            p.add_file(EU, "eu")
+            p.update()
+            self.assertEqual(p.rows(SELECT["SCD TYPE 1"]), ONE)
+            self.assertEqual([r["col_name"] for r in p.query("DESCRIBE t")][:4], ["id", "state", "city", "name"])
+        with project(feeds("SCD TYPE 1").replace("TABLE t;", "TABLE t (id INT, name STRING, city STRING);")) as p:
+            result = p.run()
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE", result.stderr)
+
+
+def hydrated(order, storage="SCD TYPE 1", inline=False):
+    body = f"KEYS (id) SEQUENCE BY n COLUMNS * EXCEPT (n) STORED AS {storage}"
+    views = "".join(f"CREATE TEMPORARY VIEW {v} AS SELECT * FROM STREAM read_files('${{source}}/{v}', format => 'json', "
+                    "schema => 'id INT, name STRING, n INT'); " for v in ("past", "feed"))
+    past = f"CREATE FLOW past_flow AS AUTO CDC ONCE INTO t FROM STREAM(past) {body}; "
+    feed = f"CREATE FLOW feed_flow AS AUTO CDC INTO t FROM STREAM(feed) {body}; "
+    table = "CREATE STREAMING TABLE t; "
+    if inline:
+        table, past = f"CREATE OR REFRESH STREAMING TABLE t FLOW AUTO CDC ONCE FROM STREAM(past) {body}; ", ""
+    return views + table + (past + feed if order == "past first" else feed + past)
+
+
+PAST = [{"id": 1, "name": "one", "n": 1}, {"id": 2, "name": "two", "n": 1}]
+FEED = [{"id": 2, "name": "zwei", "n": 5}, {"id": 3, "name": "three", "n": 4}]
+JOINED = [(1, "one"), (2, "zwei"), (3, "three")]
+
+
+class Once(unittest.TestCase):
+    """§7.2."""
+
+    def status(self, p):
+        return {f: m["status"] for f, m in p.last_update_metrics().items()}
+
+    def test_hydration_before_during_and_after_the_feed(self):
+        for order, inline in itertools.product(("past first", "feed first"), (False, True)):
+            once = "t" if inline else "past_flow"
+            with self.subTest(f"{order}, {inline}"), project(hydrated(order, inline=inline)) as p:
+                p.add_file(PAST, "past")
+                p.add_file(FEED, "feed")
+                p.update()
+                self.assertEqual(p.rows("SELECT id, name FROM t"), JOINED)
+                self.assertEqual(self.status(p), {once: "COMPLETED", "feed_flow": "COMPLETED"})
+                # Complete is complete, whatever comes to its source.
+                p.add_file([{"id": 9, "name": "nine", "n": 9}], "past")
+                p.add_file([{"id": 1, "name": "uno", "n": 2}], "feed")
+                result = p.update()
+                self.assertIn("EXCLUDED", result.stdout)
+                self.assertEqual(self.status(p), {once: "EXCLUDED", "feed_flow": "COMPLETED"})
+                self.assertEqual(p.rows("SELECT id, name FROM t"), [(1, "uno"), (2, "zwei"), (3, "three")])
+                self.assertEqual(warnings(p, "once flow"), [])
+        feed_alone = hydrated("feed first").replace("CREATE FLOW past_flow", "CREATE TEMPORARY VIEW unused AS SELECT 1 AS a; -- ")
+        with project(feed_alone) as p:
+            p.add_file(FEED, "feed")
+            p.update()
+            p.add_file(PAST, "past")
+            p.sql(hydrated("feed first"))
+            p.update()
+            self.assertEqual(p.rows("SELECT id, name FROM t"), JOINED)
+
+    def test_full_refresh_runs_it_again_and_warns(self):
+        with project(hydrated("past first", "SCD TYPE 2")) as p:
+            p.add_file(PAST, "past")
+            p.add_file(FEED, "feed")
+            p.update()
+            rows = p.rows("SELECT * FROM t")
+            self.assertEqual(len(rows), 4)
+            p.update("--full-refresh", "t")
+            self.assertEqual(p.rows("SELECT * FROM t"), rows)
+            self.assertEqual(self.status(p), {"past_flow": "COMPLETED", "feed_flow": "COMPLETED"})
+            self.assertEqual(len(warnings(p, "'past_flow' is a once flow and runs again")), 1)
+            p.update("--reset-checkpoint", "past_flow")
+            self.assertEqual(p.rows("SELECT * FROM t"), rows)
+            self.assertEqual(len(warnings(p, "'past_flow' is a once flow and runs again")), 2)
+            p.update()
+            self.assertEqual(self.status(p), {"past_flow": "EXCLUDED", "feed_flow": "COMPLETED"})
+            p.query("DROP TABLE t")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), rows)
+            self.assertEqual(len(warnings(p, "'past_flow' is a once flow and runs again")), 3)
+
+    def test_a_source_without_rows_completes_too(self):
+        with project(hydrated("past first")) as p:
+            p.add_file(FEED, "feed")
+            p.update()
+            p.add_file(PAST, "past")
+            p.update()
+            self.assertEqual(self.status(p)["past_flow"], "EXCLUDED")
+            self.assertEqual(p.rows("SELECT id, name FROM t"), [(2, "zwei"), (3, "three")])
+
+    def test_a_flow_that_fails_is_not_complete(self):
+        with project(hydrated("past first")) as p:
+            p.add_file([{"id": None, "name": "nobody", "n": 1}], "past")
+            p.add_file(FEED, "feed")
+            self.assertEqual(p.run().returncode, 1)
+            for file in (p.root / "in" / "past").iterdir():
+                file.write_text("".join(json.dumps(row) + "\n" for row in PAST))
+            p.update()
+            self.assertEqual(p.rows("SELECT id, name FROM t"), JOINED)
+            self.assertEqual(self.status(p)["past_flow"], "COMPLETED")
+
+    def test_killed_at_every_operation(self):
+        for sql, name in ((hydrated("past first"), "autocdc"), (APPENDED, "append")):
+            with project(sql) as p:
+                p.add_file(PAST, "past")
+                p.add_file(FEED, "feed")
+                counted = p.update(env={"SLUICE_FAULT_COUNT": "1"})
+            n = int(re.search(r"storage operations: (\d+)", counted.stderr)[1])
+            step = int(os.environ.get("SLUICE_KILL_STEP", "9"))
+            for at in range(1 + int.from_bytes(os.urandom(1), "big") % step, n + 1, step):
+                with self.subTest(f"{name}, killed at {at}"), project(sql) as p:
+                    p.add_file(PAST, "past")
+                    p.add_file(FEED, "feed")
+                    p.run(env={"SLUICE_FAULT": f"n={at},mode=kill"})
+                    p.update()
+                    self.assertEqual(p.rows("SELECT id, name FROM t"), JOINED)
+                    p.update()
+                    self.assertEqual(self.status(p)["past_flow"], "EXCLUDED")
+
+
+# pipelines.md §5: a batch query appended once, beside a stream.
+APPENDED = """
+CREATE STREAMING TABLE t;
+CREATE FLOW past_flow AS INSERT INTO ONCE t BY NAME
+  SELECT * FROM VALUES (1, 'one'), (2, 'zwei') AS v(id, name);
+CREATE FLOW feed_flow AS INSERT INTO t BY NAME
+  SELECT id, name FROM STREAM read_files('${source}/feed', format => 'json', schema => 'id INT, name STRING, n INT') WHERE id = 3;
+"""
+
+
+class AppendOnce(unittest.TestCase):
+    def test_a_query_is_appended_once_and_again_after_a_full_refresh(self):
+        with project(APPENDED) as p:
+            p.add_file(FEED, "feed")
+            for options in ((), (), ("--full-refresh", "t"), ()):
+                p.update(*options)
+                self.assertEqual(p.rows("SELECT * FROM t"), JOINED)
+            self.assertEqual(len(warnings(p, "'past_flow' is a once flow and runs again")), 1)
+
+    def test_its_query_is_no_stream(self):
+        with project(APPENDED.replace("INSERT INTO t BY", "INSERT INTO ONCE t BY")) as p:
+            p.add_file(FEED, "feed")
+            result = p.run()
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("INVALID_FLOW_QUERY_TYPE.STREAMING_RELATION_FOR_ONCE_FLOW", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
