@@ -176,9 +176,10 @@ commit (AutoCdcWork *work, WriteBatch *write, const AutoCdcOutcome *outcome, Del
       json_pack ("{s:s, s:s, s:s}", "flow", work->plan->name, "queryId", work->batch->run_id, "scdType",
                  work->plan->type == AUTOCDC_SCD1 ? "1" : "2");
   g_autoptr (json_t) metrics = json_pack (
-      "{s:I, s:I, s:I, s:I, s:I}", "numSourceRows", (json_int_t) outcome->n_source_events, "numUpsertedRows",
+      "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "numSourceRows", (json_int_t) outcome->n_source_events, "numUpsertedRows",
       (json_int_t) outcome->n_upserted_rows, "numDeletedRows", (json_int_t) outcome->n_deleted_rows, "numStateRows",
-      (json_int_t) outcome->n_state_rows, "numTombstonesRemoved", (json_int_t) outcome->n_tombstones_removed);
+      (json_int_t) outcome->n_state_rows, "numTombstonesRemoved", (json_int_t) outcome->n_tombstones_removed,
+      "numLateEventsIgnored", (json_int_t) outcome->n_late_events, "numSequenceTies", (json_int_t) outcome->n_ties);
   g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->batch_id);
   WriteCommit commit = { .operation = "AUTO CDC", .parameters = parameters, .metrics = metrics, .reads_table = TRUE };
 
@@ -276,6 +277,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!compute (work, snapshot, error) || !count_changes (work, &counts, error))
     return FALSE;
   outcome->n_late_events = (guint64) counts.n_late;
+  outcome->n_ties = (guint64) work->n_ties;
   if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed)
     return TRUE;
 

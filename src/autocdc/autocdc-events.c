@@ -121,35 +121,39 @@ set_event_values (AutoCdcWork *work)
 static gboolean
 reduce_to_newest (AutoCdcWork *work, GError **error)
 {
-  gint64 n_winners, n_newest;
+  gint64 n_winners, newest[2];
 
   if (!autocdc_work_make (work, "reduced",
                           "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
                           " AND CASE WHEN e.d THEN e.o = g.dm"
                           " ELSE e.o = g.um AND (g.dm IS NULL OR g.um >= g.dm) END",
                           &n_winners, error) ||
-      !autocdc_work_count (work,
-                           "SELECT coalesce(sum((dm IS NOT NULL)::INTEGER +"
-                           " (um IS NOT NULL AND (dm IS NULL OR um >= dm))::INTEGER), 0)::BIGINT FROM {best}",
-                           &n_newest, error))
+      !autocdc_work_numbers (work,
+                             "SELECT coalesce(sum((dm IS NOT NULL)::INTEGER +"
+                             " (um IS NOT NULL AND (dm IS NULL OR um >= dm))::INTEGER), 0)::BIGINT,"
+                             " count(*) FILTER (um = dm) FROM {best}",
+                             newest, G_N_ELEMENTS (newest), error))
     return FALSE;
-  return n_winners == n_newest ||
-         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "d", NULL }, "", error);
+  work->n_ties += newest[1];
+  return n_winners == newest[0] ||
+         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "d", NULL }, "", &work->n_ties, error);
 }
 
 /* SCD 2: one fact per key and sequence; a delete wins, else the greatest row. */
 static gboolean
 reduce_to_sequences (AutoCdcWork *work, GError **error)
 {
-  gint64 n_facts;
+  gint64 n_facts, n_mixed;
 
   if (!autocdc_work_make (work, "reduced",
                           "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
                           " AND e.o = g.o AND e.d = g.d",
-                          &n_facts, error))
+                          &n_facts, error) ||
+      !autocdc_work_count (work, "SELECT count(*) FILTER (mixed) FROM {best}", &n_mixed, error))
     return FALSE;
+  work->n_ties += n_mixed;
   return n_facts == work->n_keys ||
-         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "o", NULL }, "", error);
+         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "o", NULL }, "", &work->n_ties, error);
 }
 
 /* Keys, sequences and positions first; values are copied only where a key (or its sequence) has several events. */
@@ -158,11 +162,14 @@ autocdc_reduce_events (AutoCdcWork *work, GError **error)
 {
   gboolean newest = work->plan->type == AUTOCDC_SCD1;
 
+  work->n_ties = 0;
   set_event_values (work);
   if (!autocdc_work_make (work, "best",
-                          newest ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"
-                                   " GROUP BY {K}"
-                                 : "SELECT {K}, o, bool_or(d) AS d FROM {events} GROUP BY {K}, o",
+                          newest
+                              ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"
+                                " GROUP BY {K}"
+                              : "SELECT {K}, o, bool_or(d) AS d, bool_or(d) AND NOT bool_and(d) AS mixed FROM {events}"
+                                " GROUP BY {K}, o",
                           &work->n_keys, error))
     return FALSE;
   if (work->n_keys == work->n_events)

@@ -412,6 +412,41 @@ set_masked_values (AutoCdcWork *work, const char *piece, const char *column)
   autocdc_work_take (work, piece, out);
 }
 
+/* SCD 1: where an upsert or a delete of the batch meets the other of the memory. */
+static gboolean
+count_mixed (AutoCdcWork *work, GError **error)
+{
+  gint64 n;
+
+  if (!autocdc_work_count (
+          work,
+          "SELECT count(*) FROM (SELECT 1 FROM {facts} GROUP BY {K}, o HAVING bool_or(d) <> bool_and(d)"
+          " AND bool_or(src = 2) AND bool_or(src < 2))",
+          &n, error))
+    return FALSE;
+  work->n_ties += n;
+  return TRUE;
+}
+
+/* SCD 2: where an event of the batch meets another of the memory. */
+static gboolean
+count_met (AutoCdcWork *work, GError **error)
+{
+  g_autoptr (GString) hash = g_string_new (NULL);
+  gint64 n;
+
+  autocdc_append_hash (work, hash, "f");
+  autocdc_work_take (work, "tie hash", g_steal_pointer (&hash));
+  if (!autocdc_work_count (work,
+                           "SELECT count(*) FROM (SELECT 1 FROM {facts} f SEMI JOIN {twice} t ON {J:f,t} AND f.o = t.o"
+                           " GROUP BY {K:f}, f.o HAVING bool_or(f.src = 2) AND (bool_or(f.d) <> bool_and(f.d) OR"
+                           " (NOT bool_or(f.d) AND min({tie hash}) <> max({tie hash}))))",
+                           &n, error))
+    return FALSE;
+  work->n_ties += n;
+  return TRUE;
+}
+
 /* SCD 2: of equal facts one, and a delete at an upsert's sequence leaves nothing of the upsert. */
 static gboolean
 normalise_history (AutoCdcWork *work, GError **error)
@@ -422,7 +457,9 @@ normalise_history (AutoCdcWork *work, GError **error)
                           "SELECT {K}, o, bool_or(d) AS d FROM {facts} GROUP BY {K}, o HAVING count(*) > 1", &n_met,
                           error))
     return FALSE;
-  return n_met == 0 ||
+  if (n_met == 0)
+    return TRUE;
+  return count_met (work, error) &&
          autocdc_work_make (work, "facts",
                             "SELECT f.* FROM {facts} f ANTI JOIN {twice} t ON {J:f,t} AND f.o = t.o UNION ALL"
                             " SELECT * FROM (SELECT DISTINCT ON ({K:f}, f.o, f.b) f.* FROM {facts} f JOIN {twice} t"
@@ -509,7 +546,8 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
     return FALSE;
   if (!work->has_rows && !work->has_state && !history)
     return TRUE; /* a reduced batch has nothing twice */
-  return history
-             ? normalise_history (work, error)
-             : autocdc_keep_greatest (work, "facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src", error);
+  return history ? normalise_history (work, error)
+                 : count_mixed (work, error) &&
+                       autocdc_keep_greatest (work, "facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src",
+                                              &work->n_ties, error);
 }

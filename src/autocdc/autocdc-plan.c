@@ -55,6 +55,17 @@ autocdc_plan_type (const AutoCdcPlan *plan)
   return plan->type;
 }
 
+char *
+autocdc_plan_warning (const AutoCdcPlan *plan)
+{
+  if (!relation_plan_column_tells_time (plan->events, plan->columns->len))
+    return NULL;
+  return g_strdup_printf (
+      "SEQUENCE BY of flow '%s' comes from the clock: events are ordered by when they are read, and history begins "
+      "then. Use a time or number that the source gives its events.",
+      plan->name);
+}
+
 /* NULL for a clause that was not given or is empty. */
 static GPtrArray *
 copy_names (const char *const *names)

@@ -56,9 +56,10 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um,"
       " coalesce(k.has_upsert, false) AS has_upsert, coalesce(r.n > 1 OR r.hb IS DISTINCT FROM {batch set}, false) AND "
       "r.ix IS NOT NULL"
-      " AS is_odd, g.hh = r.hh AS same_hash FROM {newest} g LEFT JOIN {one old} r ON {J:g,r}"
+      " AS is_odd, g.hh = r.hh AS same_hash, coalesce(g.um = k.sd, false) OR coalesce(g.dm = r.ho, false) AS tied FROM "
+      "{newest} g LEFT JOIN {one old} r ON {J:g,r}"
       " LEFT JOIN known k ON {J:g,k})"
-      " SELECT {K}, dm, rr, fi, rn, rid, newest, adds_delete,"
+      " SELECT {K}, dm, rr, fi, rn, rid, newest, adds_delete, tied,"
       " has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce(um > ho AND coalesce(same_hash, true), false) AS "
       "complex,"
       " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
@@ -91,18 +92,20 @@ gboolean
 autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                       GError **error)
 {
-  gint64 counts[2];
+  gint64 counts[3];
 
   work->has_simple = TRUE;
   work->keeps_old = with_old_rows;
   if (!autocdc_look_up_rows (work, snapshot, "old", with_old_rows, error) ||
       !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
-      !autocdc_work_numbers (
-          work, "SELECT count(*) FILTER (complex), count(*) FILTER (adds_delete AND NOT complex) FROM {simple}", counts,
-          2, error))
+      !autocdc_work_numbers (work,
+                             "SELECT count(*) FILTER (complex), count(*) FILTER (adds_delete AND NOT complex),"
+                             " count(*) FILTER (tied AND NOT complex) FROM {simple}",
+                             counts, G_N_ELEMENTS (counts), error))
     return FALSE;
   *n_complex = counts[0];
   work->n_simple_deletes = counts[1];
+  work->n_ties += counts[2];
   if (*n_complex == 0)
     return TRUE;
   if (!autocdc_work_make (work, "keys", "SELECT {K} FROM {simple} WHERE complex", NULL, error) ||

@@ -205,7 +205,8 @@ merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_e
   if (!autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}", NULL,
                           error) ||
       !drop_void (work, error) ||
-      !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC", error) ||
+      !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC", NULL,
+                              error) ||
       (cutoff != G_MININT64 &&
        !autocdc_work_count (work, "DELETE FROM autocdc_merge WHERE {expired}", n_expired, error)))
     return FALSE;

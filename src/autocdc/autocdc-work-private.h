@@ -54,6 +54,7 @@ typedef struct {
   gint64 n_keys;           /* of the batch; SCD 2: keys and sequences */
   gint64 n_add;            /* rows of {add} */
   gint64 n_simple_deletes; /* that {simple} has for {add} */
+  gint64 n_ties;           /* see AutoCdcOutcome */
 } AutoCdcWork;
 
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
@@ -75,9 +76,10 @@ gboolean autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *v
 /* The same of one integer; of INSERT and DELETE: the number of rows. */
 gboolean autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error);
 
-/* Leaves one row of the table @name per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`). */
+/* Leaves one row of the table @name per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`).
+ * @n_ties: (inout) (optional): grows by the number of those whose upserts had different values. */
 gboolean autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
-                                GError **error);
+                                gint64 *n_ties, GError **error);
 
 /* ---- fields ---- */
 

@@ -243,9 +243,28 @@ autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GErro
   return duck_session_query_int64 (work->session, sql, work->cancel, value, NULL, error);
 }
 
+/* Of the rows that {table} has twice. */
+static gboolean
+count_ties (AutoCdcWork *work, gint64 *n_ties, GError **error)
+{
+  g_autoptr (GString) hash = g_string_new (NULL);
+  gint64 n;
+
+  autocdc_append_hash (work, hash, "f");
+  autocdc_work_take (work, "tie hash", g_steal_pointer (&hash));
+  if (!autocdc_work_count (
+          work,
+          "SELECT count(*) FROM (SELECT 1 FROM {table} f SEMI JOIN autocdc_twice t ON {J:f,t}{equal names}"
+          " WHERE NOT f.d GROUP BY {K:f}{our names} HAVING min({tie hash}) <> max({tie hash}))",
+          &n, error))
+    return FALSE;
+  *n_ties += n;
+  return TRUE;
+}
+
 gboolean
 autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
-                       GError **error)
+                       gint64 *n_ties, GError **error)
 {
   g_autoptr (GString) names = g_string_new (NULL), ours = g_string_new (NULL), equal = g_string_new (NULL);
   gint64 n_twice;
@@ -263,7 +282,9 @@ autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *i
   if (!autocdc_work_make (work, "twice", "SELECT {K}{names} FROM {table} GROUP BY {K}{names} HAVING count(*) > 1",
                           &n_twice, error))
     return FALSE;
-  return n_twice == 0 ||
+  if (n_twice == 0)
+    return TRUE;
+  return (!n_ties || count_ties (work, n_ties, error)) &&
          autocdc_work_make (
              work, name,
              "SELECT f.* FROM {table} f ANTI JOIN autocdc_twice t ON {J:f,t}{equal names} UNION ALL"

@@ -108,6 +108,10 @@ AutoCdcPlan *autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, De
 const BaseType *autocdc_plan_target_schema (const AutoCdcPlan *plan);
 AutoCdcType autocdc_plan_type (const AutoCdcPlan *plan);
 
+/* What its author should think over: a sequence that comes from the clock, in SEQUENCE BY or in the source's query, says when an event
+ * was read, not when it was. Returns: (transfer full) (nullable): one sentence or two. */
+char *autocdc_plan_warning (const AutoCdcPlan *plan);
+
 /**
  * autocdc_plans_agree:
  * @plans: of the flows that feed one target, each made as if it were the only one, without a declared schema
@@ -139,7 +143,9 @@ typedef struct {
   guint64 n_upserted_rows; /* target rows inserted or updated */
   guint64 n_deleted_rows;  /* target rows removed */
   guint64 n_late_events;   /* SCD 1: events that changed nothing because the key had newer ones before */
-  guint64 n_state_rows;    /* facts in state files after the batch */
+  guint64 n_ties;       /* times that different events met at one key and sequence, in the batch or with what was known;
+                              SCD 1: at the newest sequence of their key */
+  guint64 n_state_rows; /* facts in state files after the batch */
   guint64 n_tombstones_removed;
 } AutoCdcOutcome;
 

@@ -167,6 +167,8 @@ cli_dry_run_run (const CliContext *context, int argc, char **argv)
     return cli_pipeline_error (error);
   if (summary->problems->len > 0)
     return cli_print_problems (summary->problems);
+  for (guint i = 0; i < summary->warnings->len; i++)
+    fprintf (stderr, "warning: %s\n", (char *) g_ptr_array_index (summary->warnings, i));
   printf ("the pipeline \"%s\" is valid\n", pipeline.spec->name);
   return CLI_EXIT_OK;
 }

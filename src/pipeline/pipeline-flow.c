@@ -340,6 +340,24 @@ take_event_counts (RelationText *text, gpointer data)
 }
 
 static gboolean
+warn_of_ties (Work *work, gint64 batch, guint64 n_ties, GError **error)
+{
+  g_autofree char *message = g_strdup_printf (
+      "Flow '%s': different events of one key have the same sequence value, %" G_GUINT64_FORMAT
+      " times in batch %" G_GINT64_FORMAT ". SEQUENCE BY does not say which is newer; the greatest values were taken.",
+      work->flow->name, n_ties, batch);
+  PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
+                          .type = "flow_progress",
+                          .message = message,
+                          .dataset = work->flow->target->label,
+                          .flow = work->flow->name,
+                          .flow_id = stream_progress_run_id (work->progress),
+                          .batch = batch,
+                          .details = json_pack ("{s:s}", "status", "RUNNING") };
+  return pipeline_log_write (work->run->log, &event, error);
+}
+
+static gboolean
 autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 {
   Work *work = (Work *) sink;
@@ -357,13 +375,15 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
     return FALSE;
   work->totals->n_upserted_rows += outcome.n_upserted_rows;
   work->totals->n_deleted_rows += outcome.n_deleted_rows;
-  json_t *metrics = json_pack (
-      "{s:I, s:I, s:I, s:I, s:I, s:I}", "num_upserted_rows", (json_int_t) outcome.n_upserted_rows, "num_deleted_rows",
-      (json_int_t) outcome.n_deleted_rows, "num_source_events", (json_int_t) outcome.n_source_events,
-      "num_late_events_ignored", (json_int_t) outcome.n_late_events, "state_rows", (json_int_t) outcome.n_state_rows,
-      "tombstones_removed", (json_int_t) outcome.n_tombstones_removed);
+  json_t *metrics =
+      json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "num_upserted_rows", (json_int_t) outcome.n_upserted_rows,
+                 "num_deleted_rows", (json_int_t) outcome.n_deleted_rows, "num_source_events",
+                 (json_int_t) outcome.n_source_events, "num_late_events_ignored", (json_int_t) outcome.n_late_events,
+                 "state_rows", (json_int_t) outcome.n_state_rows, "tombstones_removed",
+                 (json_int_t) outcome.n_tombstones_removed, "num_sequence_ties", (json_int_t) outcome.n_ties);
   add_backlog (metrics, &batch->backlog);
-  return end_batch (work, batch->batch, metrics, counts, error);
+  return (outcome.n_ties == 0 || warn_of_ties (work, batch->batch, outcome.n_ties, error)) &&
+         end_batch (work, batch->batch, metrics, counts, error);
 }
 
 static gboolean

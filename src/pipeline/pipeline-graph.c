@@ -32,10 +32,11 @@ struct PipelineGraph {
   const char *pipeline_id;
   const PipelineResetRequest *reset; /* (nullable) */
   GPtrArray *problems;
-  Node *nodes;            /* by dataset index */
-  BaseType **schemas;     /* by dataset index: borrowed from nodes, for bindings */
-  GPtrArray *order;       /* of PipelineDataset */
-  GPtrArray *flow_inputs; /* of GPtrArray of char *, by flow index, NULL-terminated */
+  Node *nodes;              /* by dataset index */
+  BaseType **schemas;       /* by dataset index: borrowed from nodes, for bindings */
+  GPtrArray *order;         /* of PipelineDataset */
+  GPtrArray *flow_inputs;   /* of GPtrArray of char *, by flow index, NULL-terminated */
+  GPtrArray *flow_warnings; /* of GPtrArray of char *, by flow index */
 };
 
 const char *
@@ -133,6 +134,7 @@ collect_edges (PipelineGraph *graph)
     PipelineFlow *flow = pipeline_project_flow (graph->project, i);
     GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
     g_ptr_array_add (graph->flow_inputs, names);
+    g_ptr_array_add (graph->flow_warnings, g_ptr_array_new_with_free_func (g_free));
     if (flow->target != NULL) {
       Collect collect = { graph, &graph->nodes[flow->target->index], &flow->place, names };
       if (flow->query != NULL)
@@ -437,6 +439,11 @@ analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
       return NULL;
     }
   }
+  for (guint i = 0; i < n; i++) {
+    char *warning = autocdc_plan_warning (g_ptr_array_index (plans, i));
+    if (warning != NULL)
+      g_ptr_array_add (pipeline_graph_flow_warnings (graph, g_ptr_array_index (dataset->flows, i)), warning);
+  }
   return base_type_ref (autocdc_plan_target_schema (g_ptr_array_index (plans, 0)));
 }
 
@@ -629,6 +636,7 @@ pipeline_graph_new (const PipelineBindingOptions *options, Store *storage, const
   graph->schemas = g_new0 (BaseType *, n + 1);
   graph->order = g_ptr_array_new ();
   graph->flow_inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+  graph->flow_warnings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
   for (guint i = 0; i < n; i++)
     graph->nodes[i].inputs = g_ptr_array_new ();
   collect_edges (graph);
@@ -655,6 +663,7 @@ pipeline_graph_free (PipelineGraph *graph)
   g_free (graph->schemas);
   g_ptr_array_unref (graph->order);
   g_ptr_array_unref (graph->flow_inputs);
+  g_ptr_array_unref (graph->flow_warnings);
   g_free (graph);
 }
 
@@ -703,6 +712,12 @@ const char *const *
 pipeline_graph_flow_inputs (const PipelineGraph *graph, const PipelineFlow *flow)
 {
   return (const char *const *) ((GPtrArray *) g_ptr_array_index (graph->flow_inputs, flow->index))->pdata;
+}
+
+GPtrArray *
+pipeline_graph_flow_warnings (const PipelineGraph *graph, const PipelineFlow *flow)
+{
+  return g_ptr_array_index (graph->flow_warnings, flow->index);
 }
 
 BaseType *

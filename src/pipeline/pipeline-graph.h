@@ -42,6 +42,8 @@ GPtrArray *pipeline_graph_inputs (const PipelineGraph *graph, const PipelineData
 GPtrArray *pipeline_graph_stored_inputs (const PipelineGraph *graph, const PipelineDataset *dataset);
 /* Names of all inputs of one flow, pipeline and outside, for lineage: NULL-terminated. */
 const char *const *pipeline_graph_flow_inputs (const PipelineGraph *graph, const PipelineFlow *flow);
+/* What the author of a flow should think over. (element-type utf8) */
+GPtrArray *pipeline_graph_flow_warnings (const PipelineGraph *graph, const PipelineFlow *flow);
 /* The dataset's schema after analysis; (nullable) when that failed. */
 BaseType *pipeline_graph_schema (const PipelineGraph *graph, const PipelineDataset *dataset);
 

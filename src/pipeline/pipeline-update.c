@@ -39,6 +39,7 @@ summary_new (void)
 
   summary->update_id = base_text_uuid ();
   summary->problems = g_ptr_array_new_with_free_func ((GDestroyNotify) g_error_free);
+  summary->warnings = g_ptr_array_new_with_free_func (g_free);
   summary->flows = g_ptr_array_new_with_free_func ((GDestroyNotify) flow_summary_free);
   return summary;
 }
@@ -50,6 +51,7 @@ pipeline_summary_free (PipelineSummary *summary)
     return;
   g_free (summary->update_id);
   g_ptr_array_unref (summary->problems);
+  g_ptr_array_unref (summary->warnings);
   g_ptr_array_unref (summary->flows);
   g_free (summary);
 }
@@ -286,6 +288,25 @@ write_dataset_definition (Update *update, const PipelineDataset *dataset, GError
 }
 
 static gboolean
+write_flow_warnings (Update *update, const PipelineFlow *flow, GError **error)
+{
+  const GPtrArray *warnings = pipeline_graph_flow_warnings (update->graph, flow);
+
+  for (guint i = 0; i < warnings->len; i++) {
+    PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
+                            .type = "flow_definition",
+                            .message = g_ptr_array_index (warnings, i),
+                            .dataset = flow->target->label,
+                            .flow = flow->name,
+                            .batch = -1,
+                            .details = json_object () };
+    if (!pipeline_log_write (update->log, &event, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
 write_flow_definition (Update *update, const PipelineFlow *flow, GError **error)
 {
   static const char *const types[] = { "APPEND", "CHANGE", "MATERIALIZED_VIEW" };
@@ -302,7 +323,7 @@ write_flow_definition (Update *update, const PipelineFlow *flow, GError **error)
                                                 "output_dataset", flow->target->label, "flow_type", types[flow->kind],
                                                 "schema", ddl, "language", "SQL", "once", flow->once, "comment",
                                                 flow->comment != NULL ? json_string (flow->comment) : json_null ()) };
-  return pipeline_log_write (update->log, &event, error);
+  return pipeline_log_write (update->log, &event, error) && write_flow_warnings (update, flow, error);
 }
 
 static gboolean
@@ -1002,6 +1023,11 @@ pipeline_update_dry_run (const PipelineSpec *spec, BaseSettings *settings, const
 
   if (!validate_only (&update, error))
     return NULL;
+  for (guint i = 0; update.graph != NULL && i < pipeline_project_n_flows (update.project); i++) {
+    const GPtrArray *warnings = pipeline_graph_flow_warnings (update.graph, pipeline_project_flow (update.project, i));
+    for (guint k = 0; k < warnings->len; k++)
+      g_ptr_array_add (summary->warnings, g_strdup (g_ptr_array_index (warnings, k)));
+  }
   summary->completed = summary->problems->len == 0;
   return g_steal_pointer (&summary);
 }

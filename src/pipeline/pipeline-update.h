@@ -68,6 +68,7 @@ typedef struct {
   char *update_id;
   gboolean completed;
   GPtrArray *problems; /* of GError: validation; then nothing ran */
+  GPtrArray *warnings; /* of char *: of a dry run; an update writes them as events */
   GPtrArray *flows;    /* of PipelineFlowSummary, in graph order; those that were not asked for are left out */
 } PipelineSummary;
 void pipeline_summary_free (PipelineSummary *summary); /* accepts NULL */

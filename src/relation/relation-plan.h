@@ -46,6 +46,9 @@ BaseType *relation_plan_schema (const RelationPlan *plan);
 gboolean relation_plan_is_streaming (const RelationPlan *plan); /* any streaming leaf */
 /* @reason: (out) (optional): the function that makes it not deterministic, e.g. "rand". */
 gboolean relation_plan_is_deterministic (const RelationPlan *plan, const char **reason);
+/* Whether values of an output column come from current_timestamp() or the like, through whatever the plan does to them. What a
+ * condition let through does not count. */
+gboolean relation_plan_column_tells_time (const RelationPlan *plan, guint column);
 guint relation_plan_n_sources (const RelationPlan *plan);
 RelationSource *relation_plan_source (const RelationPlan *plan, guint index);
 

@@ -510,6 +510,37 @@ test_constants (void)
   g_assert_nonnull (error);
 }
 
+static void
+test_columns_that_tell_the_time (void)
+{
+  static const struct {
+    const char *sql;
+    const char *tell; /* one letter a column */
+  } cases[] = {
+    { "SELECT now(), 1 AS a, CAST(current_date() AS STRING)", "y-y" },
+    { "SELECT b, a, b FROM (SELECT now() AS a, 1 AS b)", "-y-" },
+    { "SELECT struct(1, b).col2 FROM (SELECT current_timestamp() AS b)", "y" },
+    { "SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, day(now())", "-y" },
+    { "WITH c AS (SELECT now() AS n, 1 AS o) SELECT x.o, y.n FROM c x JOIN c y ON x.n = y.n", "-y" },
+    { "SELECT (SELECT max(n) FROM (SELECT now() AS n)), (SELECT 1)", "y-" },
+    { "SELECT a, b FROM VALUES (1, now()), (2, NULL) AS v (a, b) WHERE b < now()", "-y" },
+    { "SELECT e FROM (SELECT explode(array(now())) AS e)", "y" },
+    { "SELECT a, max(b) FROM VALUES (1, 2) AS v (a, b) WHERE now() IS NOT NULL GROUP BY a", "--" },
+    { "SELECT a, max(n) FROM (SELECT 1 AS a, now() AS n) GROUP BY a ORDER BY 2 LIMIT 1", "-y" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (RelationPlan) plan = plan_of (cases[i].sql, &error);
+
+    g_assert_no_error (error);
+    for (guint k = 0; k < strlen (cases[i].tell); k++) {
+      g_test_message ("%s, column %u", cases[i].sql, k);
+      g_assert_cmpint (relation_plan_column_tells_time (plan, k), ==, cases[i].tell[k] == 'y');
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -536,6 +567,7 @@ main (int argc, char **argv)
   g_test_add_func ("/relation/plan/expectation-is-a-plain-condition", test_expectation_is_a_plain_condition);
   g_test_add_func ("/relation/plan/append-mode", test_append_mode);
   g_test_add_func ("/relation/plan/facts", test_facts);
+  g_test_add_func ("/relation/plan/columns-that-tell-the-time", test_columns_that_tell_the_time);
   g_test_add_func ("/relation/plan/total-order", test_total_order);
   g_test_add_func ("/relation/plan/tie-key-of-map-ignores-entry-order", test_tie_key_of_map_ignores_entry_order);
   g_test_add_func ("/relation/plan/common-types", test_common_types);

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Faults that users of other systems met with change events (group B of the reports), by their numbers, with what is right."""
+import itertools
+import unittest
+
+from project import Project, event
+
+SOURCE = """
+CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json',
+  schema => 'id INT, name STRING, operation STRING, time INT');
+"""
+
+
+def flow(target, type, sequence="time", columns="* EXCEPT (operation, time)", source="t"):
+    return (f"CREATE STREAMING TABLE {target}; CREATE FLOW {target}_flow AS AUTO CDC INTO {target} FROM STREAM {source} KEYS (id) "
+            f"APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY {sequence} COLUMNS {columns} STORED AS SCD TYPE {type};\n")
+
+
+BOTH = SOURCE + flow("one", 1) + flow("two", 2)
+
+
+def metrics(p, flow="one_flow"):
+    return p.last_update_metrics()[flow]["metrics"]
+
+
+def warnings(p):
+    newest = [e["origin"]["update_id"] for e in p.events() if e["event_type"] == "create_update"][-1]
+    return [e["message"] for e in p.events() if e["level"] == "WARN" and e["origin"]["update_id"] == newest]
+
+
+def orders(events):
+    """The events in every order, each in one batch and one by one."""
+    for order in itertools.permutations(events):
+        yield [list(order)]
+        yield [[one] for one in order]
+
+
+class Order(unittest.TestCase):
+    def every_order(self, events, wanted):
+        for batches in orders(events):
+            with Project(BOTH) as p:
+                for batch in batches:
+                    p.add_file(batch)
+                    p.update()
+                for table, rows in wanted.items():
+                    self.assertEqual(p.rows(f"SELECT * FROM {table}"), rows, (table, batches))
+
+    def test_R28_a_delete_that_comes_before_its_older_upsert_wins(self):
+        with Project(BOTH) as p:
+            seen = []
+            for batch in (event(1, None, 5, "D"), event(1, "old", 3), event(1, "new", 7)):
+                p.add_file([batch])
+                p.update()
+                seen.append(p.rows("SELECT * FROM one"))
+            self.assertEqual(seen, [[], [], [(1, "new")]])
+            self.assertEqual(p.rows("SELECT * FROM two"), [(1, "new", 7, None), (1, "old", 3, 5)])
+        self.every_order([event(1, None, 5, "D"), event(1, "old", 3)], {"one": [], "two": [(1, "old", 3, 5)]})
+
+    def test_R30_a_late_event_splits_an_interval_and_a_late_delete_shortens_one(self):
+        with Project(BOTH) as p:
+            for batch in ([event(1, "a", 1), event(1, "c", 5)], [event(1, "b", 3)], [event(1, None, 4, "D")]):
+                p.add_file(batch)
+                p.update()
+            self.assertEqual(p.rows("SELECT * FROM two"), [(1, "a", 1, 3), (1, "b", 3, 4), (1, "c", 5, None)])
+            self.assertEqual(p.rows("SELECT * FROM one"), [(1, "c")])
+
+
+class Ties(unittest.TestCase):
+    def test_R31_null_keys_and_null_sequences_are_refused_with_their_counts(self):
+        for events, counted in [([event(None, "x", 1), event(None, "y", 2), event(3, "z", 1)], "NULL key in batch 0 (id: 2)"),
+                                ([event(4, "y", None), event(5, "y", 1)], "1 events with a NULL sequence in batch 0")]:
+            with Project(BOTH) as p:
+                p.add_file(events)
+                result = p.run()
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(counted, result.stdout + result.stderr)
+                self.assertEqual(p.rows("SELECT * FROM one"), [])
+                self.assertEqual(p.rows("SELECT * FROM two"), [])
+
+    def test_R31_equal_sequences_have_one_winner_and_are_counted(self):
+        events = [event(2, "first", 7), event(2, "second", 7), event(3, "a", 1), event(3, "a", 1)]
+        for batches in ([events], [events[::-1]], [[one] for one in events], [[one] for one in events[::-1]]):
+            with Project(BOTH) as p:
+                seen = {"one_flow": 0, "two_flow": 0}
+                for batch in batches:
+                    p.add_file(batch)
+                    p.update()
+                    ties = {name: metrics(p, name).get("num_sequence_ties", 0) for name in seen}
+                    self.assertEqual(sum("same sequence value, 1 times" in w for w in warnings(p)), sum(n > 0 for n in ties.values()))
+                    seen = {name: n + ties[name] for name, n in seen.items()}
+                self.assertEqual(seen, {"one_flow": 1, "two_flow": 1}, batches)
+                self.assertEqual(p.rows("SELECT * FROM one"), [(2, "second"), (3, "a")])
+                self.assertEqual(p.rows("SELECT * FROM two"), [(2, "second", 7, None), (3, "a", 1, None)])
+
+    def test_R32_upsert_and_delete_at_one_sequence(self):
+        events = [event(1, "before", 1), event(1, "at", 4), event(1, None, 4, "D")]
+        for batches in ([events], [events[::-1]], [[one] for one in events], [[one] for one in events[::-1]],
+                        [[events[2]], events[:2]], [events[:1], events[1:]]):
+            with Project(BOTH) as p:
+                seen = {"one_flow": 0, "two_flow": 0}
+                for batch in batches:
+                    p.add_file(batch)
+                    p.update()
+                    seen = {name: n + metrics(p, name).get("num_sequence_ties", 0) for name, n in seen.items()}
+                # Type 1 keeps the upsert, type 2 the delete (autocdc.md 5.3).
+                self.assertEqual(p.rows("SELECT * FROM one"), [(1, "at")], batches)
+                self.assertEqual(p.rows("SELECT * FROM two"), [(1, "before", 1, 4)], batches)
+                self.assertEqual(seen, {"one_flow": 1, "two_flow": 1}, batches)
+
+    def test_a_repeated_event_is_no_tie(self):
+        with Project(BOTH) as p:
+            events = [event(1, "a", 1), event(1, "b", 2), event(2, None, 3, "D")]
+            for _ in range(2):
+                p.add_file(events)
+                p.update()
+                for name in ("one_flow", "two_flow"):
+                    self.assertEqual(metrics(p, name)["num_sequence_ties"], 0)
+            self.assertEqual(warnings(p), [])
+
+
+class Clock(unittest.TestCase):
+    def test_R33_history_begins_at_the_sequence(self):
+        with Project(SOURCE + flow("two", 2)) as p:
+            p.add_file([event(1, "ordered", 20190301), event(1, "shipped", 20190307)])
+            result = p.update()
+            self.assertNotIn("clock", result.stdout + result.stderr)
+            self.assertEqual(p.rows("SELECT * FROM two"), [(1, "ordered", 20190301, 20190307), (1, "shipped", 20190307, None)])
+
+    def test_R33_a_sequence_from_the_clock_is_warned_of(self):
+        view = SOURCE + "CREATE TEMPORARY VIEW seen AS SELECT *, CAST(now() AS DATE) AS day, time + 1 AS next FROM STREAM t;\n"
+        for sequence, warned in [
+            ("current_timestamp()", True), ("now()", True), ("current_date", True), ("localtimestamp()", True), ("CAST(now() AS STRING)", True),
+            ("STRUCT(time, current_timestamp())", True), ("coalesce(time, unix_timestamp(now()))", True), ("day", True),
+            ("STRUCT(day, id)", True), ("next", False), ("STRUCT(time, id)", False), ("make_date(2019, 1, time)", False),
+        ]:
+            with Project(view + flow("two", 2, sequence, "id, name", source="seen")) as p:
+                p.add_file([event(1, "a", 1)])
+                checked = p.run(command="dry-run")
+                self.assertEqual(checked.returncode, 0, checked.stderr)
+                self.assertEqual("warning: SEQUENCE BY of flow 'two_flow' comes from the clock" in checked.stderr, warned, sequence)
+                shown = p.update().stdout
+                self.assertEqual("comes from the clock" in shown, warned, sequence)
+                self.assertEqual(sum("comes from the clock" in w for w in warnings(p)), int(warned), sequence)
+
+
+if __name__ == "__main__":
+    unittest.main()
