@@ -519,7 +519,7 @@ test_columns_that_tell_the_time (void)
   } cases[] = {
     { "SELECT now(), 1 AS a, CAST(current_date() AS STRING)", "y-y" },
     { "SELECT b, a, b FROM (SELECT now() AS a, 1 AS b)", "-y-" },
-    { "SELECT struct(1, b).col2 FROM (SELECT current_timestamp() AS b)", "y" },
+    { "SELECT struct(1, b).b FROM (SELECT current_timestamp() AS b)", "y" },
     { "SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, day(now())", "-y" },
     { "WITH c AS (SELECT now() AS n, 1 AS o) SELECT x.o, y.n FROM c x JOIN c y ON x.n = y.n", "-y" },
     { "SELECT (SELECT max(n) FROM (SELECT now() AS n)), (SELECT 1)", "y-" },
