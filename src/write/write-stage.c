@@ -24,6 +24,16 @@ codec_level (WriteBatch *batch)
   return g_str_equal (write_batch_codec (batch), "zstd") ? 1 : 0;
 }
 
+static gboolean
+has_binary (WriteLayout *layout)
+{
+  for (guint i = 0; i < write_layout_n_columns (layout); i++) {
+    if (base_type_kind (write_layout_column (layout, i)->field->type) == BASE_TYPE_BINARY)
+      return TRUE;
+  }
+  return FALSE;
+}
+
 /* ---- the text of a COPY ---- */
 
 static void
@@ -192,6 +202,7 @@ write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GE
     .compression = write_batch_codec (batch),
     .compression_level = codec_level (batch),
     .field_ids = field_ids,
+    .no_bloom_filters = has_binary (batch->layout),
     .partition_by = n_partitions > 0 ? (const char *const *) partition_by : NULL,
   };
   if (stage->moved_like != NULL)
@@ -225,7 +236,9 @@ write_batch_side_file (WriteBatch *batch, const char *directory, const char *sql
   g_autofree char *scratch = store_scratch_path (delta_table_store (batch->table), ".parquet", error);
   if (scratch == NULL)
     return FALSE;
-  DuckCopyOptions options = { .compression = write_batch_codec (batch), .compression_level = codec_level (batch) };
+  DuckCopyOptions options = { .compression = write_batch_codec (batch),
+                              .compression_level = codec_level (batch),
+                              .no_bloom_filters = has_binary (batch->layout) };
   g_autoptr (GPtrArray) files =
       duck_session_copy_parquet (batch->session, sql, scratch, &options, batch->cancel, error);
   const DuckCopyFile *copied = files != NULL && files->len > 0 ? g_ptr_array_index (files, 0) : NULL;

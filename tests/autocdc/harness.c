@@ -2,12 +2,12 @@
  *
  *   test-autocdc-cases --stated | --golden | --seed N --count N | --file PATH   [--threads N]
  *
- * The cases come from tests/model/autocdc_cases.py: per batch the events, the rows that the target must have, the facts that must
- * still be known, and the two metrics. After every batch rows, facts (held by rows or in state files), metrics, row ids and the
- * change feed are compared; at the end of a case its last batch is given once more, as the same batch and as a new one: nothing may change.
+ * The cases come from tests/model/autocdc_cases.py, whose head describes them: per batch the events, the rows that the target must have,
+ * the facts that must still be known, and the two metrics. After every batch, and after every maintenance between batches, rows, facts (held by
+ * rows or in state files), metrics, row ids and the change feed are compared; at the end of a case its last batch is given once more, as the
+ * same batch and as a new one: nothing may change.
  */
 #include "../support/tree.h"
-#include "autocdc-domain-private.h"
 #include "autocdc.h"
 #include "base-error.h"
 #include "base-json.h"
@@ -16,16 +16,19 @@
 #include "delta-scan.h"
 #include "duck-type.h"
 #include "feed.h"
+#include "maintenance.h"
 #include "relation-kernel.h"
 #include "sql-parse.h"
+#include "store-context.h"
 #include "store.h"
 #include "write-batch.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 
-#define RUN_ID   "5c1de1ee-0000-4000-8000-000000000001"
+#define RUN_ID   "5c1de1ee-0000-4000-8000-00000000000%u"
 #define CLOCK_US G_GINT64_CONSTANT (1767225600000000) /* 2026-01-01 */
+#define MAX_RUNS 4
 
 typedef struct {
   DuckEngine *engine;
@@ -43,12 +46,15 @@ typedef struct {
   json_t *json;
   const char *name;
   SqlArena *arena;
+  StoreContext *faults;
+  Store *store;
   DeltaTable *table;
   AutoCdcFlow flow;
   RelationContext context;
-  gint64 batch_id;
+  gint64 batch_ids[MAX_RUNS]; /* the next one of every flow into the target */
+  json_t *batch;              /* (nullable): the last one, borrowed */
   guint n_loaded; /* batches whose rows were loaded: those of the last one are in case_rows_<(n_loaded - 1) % 2> */
-  guint n_fields_before;
+  guint n_columns_before;
 } Case;
 
 /* ---- the flow ---- */
@@ -90,14 +96,23 @@ read_flow (Case *c, json_t *flow, GError **error)
 {
   AutoCdcFlow *out = &c->flow;
 
-  *out = (AutoCdcFlow){ .name = "f", .target = "t", .type = (AutoCdcType) base_json_int64 (flow, "scd", 1) };
+  *out = (AutoCdcFlow){ .name = "f",
+                        .target = "t",
+                        .type = (AutoCdcType) base_json_int64 (flow, "scd", 1),
+                        .ignore_null = json_is_true (json_object_get (flow, "ignore_null")),
+                        .columns_to_update = base_json_string (flow, "to_update"),
+                        .from_snapshot = json_is_true (json_object_get (flow, "snapshot")) };
   return read_names (c, json_object_get (flow, "keys"), &out->keys, error) &&
          read_names (c, json_object_get (flow, "columns"), &out->columns, error) &&
          read_names (c, json_object_get (flow, "except"), &out->except_columns, error) &&
          read_names (c, json_object_get (flow, "track"), &out->track_history, error) &&
          read_names (c, json_object_get (flow, "track_except"), &out->track_except, error) &&
+         read_names (c, json_object_get (flow, "ignore_null"), &out->ignore_null_columns, error) &&
+         read_names (c, json_object_get (flow, "ignore_null_except"), &out->ignore_null_except, error) &&
          parse (c, json_object_get (flow, "sequence"), &out->sequence_by, error) &&
-         parse (c, json_object_get (flow, "delete"), &out->delete_when, error);
+         parse (c, json_object_get (flow, "system"), &out->system_sequence_by, error) &&
+         parse (c, json_object_get (flow, "delete"), &out->delete_when, error) &&
+         parse (c, json_object_get (flow, "truncate"), &out->truncate_when, error);
 }
 
 /* ---- the table ---- */
@@ -130,13 +145,13 @@ create_table (Case *c, const BaseType *schema, GError **error)
 /* What can be wrong after a batch, in the order of telling. */
 enum { WRONG_ROWS, WRONG_LOST, WRONG_INVENTED, WRONG_ROW_IDS, WRONG_FEED, N_WRONG };
 
-/* Texts are SELECTs. Names of a target's columns in them: k<j> keys, f<i> fields in the case's order, st, en. */
+/* Texts are SELECTs. Names of a target's columns in them: k<j> keys, st, en, ys, ye the intervals, f<i> the others by position. */
 typedef struct {
   Case *c;
   json_t *batch;
   guint number;
   DeltaSnapshot *snapshot;
-  AutoCdcDomain *domain;
+  json_t *domain;     /* (nullable) */
   GPtrArray *names;   /* of the target's columns, as the case orders them */
   GPtrArray *aliases; /* the same columns in texts */
   char *got;          /* the target's rows */
@@ -150,7 +165,7 @@ check_clear (Check *check)
 {
   g_clear_pointer (&check->names, g_ptr_array_unref);
   g_clear_pointer (&check->aliases, g_ptr_array_unref);
-  g_clear_pointer (&check->domain, autocdc_domain_free);
+  g_clear_pointer (&check->domain, json_decref);
   g_clear_pointer (&check->feed, feed_scan_unref);
   g_free (check->got);
   g_free (check->held);
@@ -211,16 +226,25 @@ json_index (json_t *list, const char *name)
 static char *
 alias_of (Check *check, const char *name, guint position)
 {
-  int key = json_index (json_object_get (json_object_get (check->c->json, "flow"), "keys"), name),
-      field = json_index (json_object_get (check->batch, "fields"), name);
+  static const char *const intervals[][2] = {
+    { "__START_AT", "st" }, { "__END_AT", "en" }, { "__SYSTEM_START_AT", "ys" }, { "__SYSTEM_END_AT", "ye" }
+  };
+  int key = json_index (json_object_get (json_object_get (check->c->json, "flow"), "keys"), name);
 
-  if (key >= 0)
-    return g_strdup_printf ("k%d", key);
-  if (field >= 0)
-    return g_strdup_printf ("f%d", field);
-  if (g_str_equal (name, "__START_AT") || g_str_equal (name, "__END_AT"))
-    return g_strdup (name[2] == 'S' ? "st" : "en");
-  return g_strdup_printf ("c%u", position);
+  for (guint i = 0; i < G_N_ELEMENTS (intervals); i++)
+    if (g_str_equal (name, intervals[i][0]) && check->c->flow.type != AUTOCDC_SCD1)
+      return g_strdup (intervals[i][1]);
+  return key >= 0 ? g_strdup_printf ("k%d", key) : g_strdup_printf ("f%u", position);
+}
+
+/* The alias of a column of the case. */
+static const char *
+alias_by_name (Check *check, const char *name)
+{
+  for (guint i = 0; i < check->names->len; i++)
+    if (g_str_equal (check->names->pdata[i], name))
+      return check->aliases->pdata[i];
+  g_error ("%s: there is no column %s", check->c->name, name);
 }
 
 /* The target's columns must be those of the case. Returns: (nullable): what a scan is asked for; NULL = the check failed. */
@@ -264,7 +288,7 @@ row_list (Check *check)
   return g_string_free (out, FALSE);
 }
 
-/* `k0, …, st`: what makes two rows the same row. */
+/* `k0, …, st, ys`: what makes two rows the same row. */
 static char *
 identity (Check *check)
 {
@@ -272,9 +296,71 @@ identity (Check *check)
 
   for (guint i = 0; check->c->flow.keys[i]; i++)
     g_string_append_printf (out, "%sk%u", i ? ", " : "", i);
-  if (check->c->flow.type == AUTOCDC_SCD2)
+  if (check->c->flow.type != AUTOCDC_SCD1)
     g_string_append (out, ", st");
+  if (check->c->flow.type == AUTOCDC_BITEMPORAL)
+    g_string_append (out, ", ys");
   return g_string_free (out, FALSE);
+}
+
+/* ---- structs whose leaves are fields ---- */
+
+/* Appends `struct_pack("p" := …)` of @type at @path, leaf by leaf. */
+static void
+append_hollow (GString *out, const char *path, const BaseType *type)
+{
+  if (base_type_kind (type) != BASE_TYPE_STRUCT) {
+    g_string_append (out, path);
+    return;
+  }
+  g_string_append (out, "struct_pack(");
+  for (guint i = 0; i < base_type_n_fields (type); i++) {
+    const BaseField *field = base_type_field (type, i);
+    g_autofree char *inner = g_strdup_printf ("%s.\"%s\"", path, field->name);
+
+    g_string_append_printf (out, "%s\"%s\" := ", i ? ", " : "", field->name);
+    append_hollow (out, inner, field->type);
+  }
+  g_string_append_c (out, ')');
+}
+
+/* `*`, with structs of NULLs for NULL structs in columns whose leaves are fields: the two are equal there. */
+static char *
+whole_columns (Check *check)
+{
+  json_t *fields = json_object_get (check->batch, "fields");
+  BaseType *schema = delta_snapshot_schema (check->snapshot);
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  GString *out = g_string_new ("*");
+
+  for (gsize i = 0; i < json_array_size (fields); i++) {
+    json_t *path = json_array_get (fields, i);
+    const char *name = json_string_value (json_array_get (path, 0));
+
+    if (json_array_size (path) < 2 || !g_hash_table_add (seen, (char *) name))
+      continue;
+    g_string_append (out, g_hash_table_size (seen) > 1 ? ", " : " REPLACE (");
+    append_hollow (out, alias_by_name (check, name),
+                   base_type_field (schema, (guint) base_type_field_index (schema, name, TRUE))->type);
+    g_string_append_printf (out, " AS %s", alias_by_name (check, name));
+  }
+  if (g_hash_table_size (seen) > 0)
+    g_string_append_c (out, ')');
+  return g_string_free (out, FALSE);
+}
+
+/* ---- rows and facts ---- */
+
+/* (nullable): the hidden column of the domain that holds @what. */
+static const char *
+hidden_column (Check *check, const char *what)
+{
+  json_t *columns = json_object_get (check->domain, "hiddenColumns");
+
+  for (gsize i = 0; i < json_array_size (columns); i++)
+    if (g_strcmp0 (base_json_string (json_array_get (columns, i), "holds"), what) == 0)
+      return base_json_string (json_array_get (columns, i), "name");
+  return NULL;
 }
 
 /* case_rows_<0 or 1>: the target's rows with what it hides: hs, hb, rid. */
@@ -282,20 +368,23 @@ static gboolean
 load_rows (Check *check, GArray *columns, GError **error)
 {
   Case *c = check->c;
+  const char *sequence = hidden_column (check, "sequence"), *set = hidden_column (check, "set");
   g_autoptr (BaseType) binary = base_type_simple (BASE_TYPE_BINARY);
-  DeltaScanHidden hidden[] = { { check->domain->hidden_sequence, check->domain->sequence_type, "hs" },
-                               { check->domain->hidden_set, binary, "hb" } };
+  g_autoptr (BaseType) type =
+      sequence ? base_type_from_json (json_object_get (check->domain, "sequenceType"), error) : NULL;
+  DeltaScanHidden hidden[] = { { sequence, type, "hs" }, { set, binary, "hb" } };
   DeltaScanRequest request = { .columns = (DeltaScanColumn *) (gpointer) columns->data,
                                .n_columns = columns->len,
                                .hidden = hidden,
-                               .n_hidden = 2,
+                               .n_hidden = sequence ? 2 : 0,
                                .row_id_name = "rid" };
-  g_autoptr (DeltaScan) scan = delta_scan_new (check->snapshot, &request, NULL, error);
-  g_autofree char *sql = NULL;
+  g_autoptr (DeltaScan) scan = NULL;
+  g_autofree char *sql = NULL, *whole = whole_columns (check);
 
-  if (!scan)
+  if ((sequence && !type) || !(scan = delta_scan_new (check->snapshot, &request, NULL, error)))
     return FALSE;
-  sql = g_strdup_printf ("CREATE OR REPLACE TEMP TABLE case_rows_%u AS %s", c->n_loaded % 2, delta_scan_sql (scan));
+  sql = g_strdup_printf ("CREATE OR REPLACE TEMP TABLE case_rows_%u AS SELECT %s FROM (%s)", c->n_loaded % 2, whole,
+                         delta_scan_sql (scan));
   return duck_session_execute (c->checks, sql, NULL, error);
 }
 
@@ -306,6 +395,7 @@ rows_before (Check *check, const char *columns, const char *side)
   Case *c = check->c;
   BaseType *schema = delta_snapshot_schema (check->snapshot);
   g_autoptr (GString) added = g_string_new (NULL);
+  g_autofree char *whole = NULL;
 
   if (c->n_loaded == 0)
     return g_strdup_printf ("SELECT %s, %s FROM case_rows_0 WHERE false", columns, side);
@@ -314,70 +404,116 @@ rows_before (Check *check, const char *columns, const char *side)
     int column = base_type_field_index (schema, check->names->pdata[i], TRUE);
     g_autofree char *type = duck_type_text (base_type_field (schema, (guint) column)->type);
 
-    if (*alias == 'f' && g_ascii_strtoull (alias + 1, NULL, 10) >= c->n_fields_before)
+    if (*alias == 'f' && i >= c->n_columns_before)
       g_string_append_printf (added, ", NULL::%s AS %s", type, alias);
   }
-  return g_strdup_printf ("SELECT %s, %s FROM (SELECT *%s FROM case_rows_%u)", columns, side, added->str,
-                          (c->n_loaded + 1) % 2);
+  whole = added->len > 0 ? whole_columns (check) : g_strdup ("*");
+  return g_strdup_printf ("SELECT %s, %s FROM (SELECT %s FROM (SELECT *%s FROM case_rows_%u))", columns, side, whole,
+                          added->str, (c->n_loaded + 1) % 2);
+}
+
+/* The type of the field at @path. */
+static const BaseType *
+field_type (Check *check, json_t *path)
+{
+  const BaseType *type = delta_snapshot_schema (check->snapshot);
+
+  for (gsize i = 0; i < json_array_size (path); i++) {
+    int index = base_type_field_index (type, json_string_value (json_array_get (path, i)), FALSE);
+
+    g_assert_cmpint (index, >=, 0);
+    type = base_type_field (type, (guint) index)->type;
+  }
+  return type;
+}
+
+/* The number of a field in the domain, -1 = none. */
+static int
+domain_field (Check *check, json_t *path)
+{
+  json_t *fields = json_object_get (check->domain, "fields");
+
+  for (gsize i = 0; i < json_array_size (fields); i++)
+    if (json_equal (json_array_get (fields, i), path))
+      return (int) i;
+  return -1;
 }
 
 /* Facts of state files; those older than a field lack its column. */
 static void
 append_state (Check *check, GString *all, const char *keys, const char *facts)
 {
-  BaseType *schema = delta_snapshot_schema (check->snapshot);
-  g_autoptr (GString) files = g_string_new (NULL), fill = g_string_new (NULL);
+  json_t *files = json_object_get (check->domain, "files"), *fields = json_object_get (check->domain, "fields");
+  g_autoptr (GString) paths = g_string_new (NULL), fill = g_string_new (NULL);
 
-  for (guint i = 0; i < check->domain->files->len; i++) {
-    const AutoCdcStateFile *file = check->domain->files->pdata[i];
-    g_autofree char *path = store_local_path (delta_table_store (check->c->table), file->path);
+  for (gsize i = 0; i < json_array_size (files); i++) {
+    g_autofree char *path = store_local_path (check->c->store, json_string_value (json_array_get (files, i)));
 
-    g_string_append_printf (files, "%s'%s'", i ? ", " : "", path);
+    g_string_append_printf (paths, "%s'%s'", i ? ", " : "", path);
   }
-  for (guint i = 0; i < check->domain->fields->len; i++) {
-    int column = base_type_field_index (schema, check->domain->fields->pdata[i], TRUE);
-    g_autofree char *type = duck_type_text (base_type_field (schema, (guint) column)->type);
+  for (gsize i = 0; i < json_array_size (fields); i++) {
+    g_autofree char *type = duck_type_text (field_type (check, json_array_get (fields, i)));
 
-    g_string_append_printf (fill, "%sNULL::%s AS f%u", i ? ", " : "", type, i);
+    g_string_append_printf (fill, "%sNULL::%s AS f%zu", i ? ", " : "", type, i);
   }
-  g_string_append_printf (
-      all, " UNION ALL SELECT %sseq, kind = 1%s FROM (SELECT * FROM read_parquet([%s], union_by_name = true)", keys,
-      facts, files->str);
+  g_string_append_printf (all,
+                          "%sSELECT %sseq%s, kind = 1%s FROM (SELECT * FROM read_parquet([%s], union_by_name = true)",
+                          all->len ? " UNION ALL " : "", keys,
+                          check->c->flow.type == AUTOCDC_BITEMPORAL ? ", system" : "", facts, paths->str);
   if (fill->len > 0)
     g_string_append_printf (all, " UNION ALL BY NAME SELECT * FROM (SELECT %s) WHERE false", fill->str);
   g_string_append_c (all, ')');
 }
 
-/* A SELECT of k<j>, s, d, a<i>, v<i> from rows and state files. */
+/* A row's fact, and of SCD 2 the delete at its end when no row begins there. */
+static void
+append_held_by_rows (Check *check, GString *all, const char *keys, const char *row)
+{
+  Case *c = check->c;
+  guint now = c->n_loaded % 2;
+  g_autoptr (GString) join = g_string_new (NULL), none = g_string_new (NULL);
+
+  g_string_append_printf (all, "SELECT %shs, false%s FROM case_rows_%u WHERE hb IS NOT NULL", keys, row, now);
+  if (c->flow.type != AUTOCDC_SCD2)
+    return;
+  for (guint i = 0; c->flow.keys[i]; i++)
+    g_string_append_printf (join, " AND q.k%u = r.k%u", i, i);
+  for (gsize i = 0; i < json_array_size (json_object_get (check->batch, "fields")); i++)
+    g_string_append (none, ", false, NULL");
+  g_string_append_printf (all,
+                          " UNION ALL SELECT %sen, true%s FROM case_rows_%u r ANTI JOIN case_rows_%u q"
+                          " ON q.st = r.en%s WHERE en IS NOT NULL",
+                          keys, none->str, now, now, join->str);
+}
+
+/* A SELECT of k<j>, s, y (bitemporal), d, a<i>, v<i> from rows and state files. (nullable): nothing holds facts. */
 static char *
 held_facts (Check *check)
 {
-  Case *c = check->c;
   json_t *fields = json_object_get (check->batch, "fields");
-  g_autoptr (GString) keys = g_string_new (NULL), row = g_string_new (NULL), none = g_string_new (NULL),
-                      state = g_string_new (NULL), join = g_string_new (NULL);
+  g_autoptr (GString) keys = g_string_new (NULL), row = g_string_new (NULL), state = g_string_new (NULL);
   GString *all = g_string_new (NULL);
-  guint now = c->n_loaded % 2;
 
-  for (guint i = 0; c->flow.keys[i]; i++) {
+  for (guint i = 0; check->c->flow.keys[i]; i++)
     g_string_append_printf (keys, "k%u, ", i);
-    g_string_append_printf (join, " AND q.k%u = r.k%u", i, i);
-  }
   for (gsize i = 0; i < json_array_size (fields); i++) {
-    int field = autocdc_domain_field (check->domain, json_string_value (json_array_get (fields, i)));
+    json_t *path = json_array_get (fields, i);
+    int field = domain_field (check, path);
     g_autofree char *in_row = bit_test ("hb", field), *in_state = bit_test ("\"set\"", field);
 
-    g_string_append_printf (row, ", %s, CASE WHEN %s THEN f%zu END", in_row, in_row, i);
-    g_string_append (none, ", false, NULL");
-    g_string_append_printf (state, ", %s, f%d", in_state, field);
+    g_string_append_printf (row, ", %s, CASE WHEN %s THEN %s", in_row, in_row,
+                            alias_by_name (check, json_string_value (json_array_get (path, 0))));
+    for (gsize j = 1; j < json_array_size (path); j++)
+      g_string_append_printf (row, ".\"%s\"", json_string_value (json_array_get (path, j)));
+    g_string_append (row, " END");
+    if (field < 0)
+      g_string_append (state, ", false, NULL");
+    else
+      g_string_append_printf (state, ", %s, f%d", in_state, field);
   }
-  g_string_append_printf (all, "SELECT %shs, false%s FROM case_rows_%u WHERE hb IS NOT NULL", keys->str, row->str, now);
-  if (c->flow.type == AUTOCDC_SCD2)
-    g_string_append_printf (all,
-                            " UNION ALL SELECT %sen, true%s FROM case_rows_%u r ANTI JOIN case_rows_%u q"
-                            " ON q.st = r.en%s WHERE en IS NOT NULL",
-                            keys->str, none->str, now, now, join->str);
-  if (check->domain->files->len > 0)
+  if (hidden_column (check, "set"))
+    append_held_by_rows (check, all, keys->str, row->str);
+  if (json_array_size (json_object_get (check->domain, "files")) > 0)
     append_state (check, all, keys->str, state->str);
   return g_string_free (all, FALSE);
 }
@@ -386,6 +522,10 @@ held_facts (Check *check)
 static char *
 count_facts (Check *check)
 {
+  if (!base_json_string (check->batch, "facts"))
+    return g_strdup ("SELECT 0, 0");
+  if (!*check->held)
+    return g_strdup_printf ("SELECT count(*), 0 FROM (%s) WHERE needed", base_json_string (check->batch, "facts"));
   return g_strdup_printf (
       "SELECT count(*) FILTER (WHERE is_needed AND NOT is_held), count(*) FILTER (WHERE is_held AND NOT is_known) FROM"
       " (SELECT * EXCLUDE (needed, case_held), bool_or(needed) AS is_needed, bool_or(case_held) AS is_held,"
@@ -448,13 +588,22 @@ find_changes (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GErr
   return TRUE;
 }
 
+static char *
+changes_of_feed (Check *check)
+{
+  g_autofree char *whole = whole_columns (check);
+
+  return g_strdup_printf ("SELECT %s FROM (%s)", whole, feed_scan_sql (check->feed));
+}
+
 /* All counts in one statement. */
 static gboolean
 count_wrong (Check *check, gint64 *counts, GError **error)
 {
   g_autofree char *rows = count_differences (check->got, base_json_string (check->batch, "rows")),
                   *facts = count_facts (check), *ids = count_row_ids (check),
-                  *feed = check->feed ? count_differences (feed_scan_sql (check->feed), check->changes) : NULL;
+                  *changes = check->feed ? changes_of_feed (check) : NULL,
+                  *feed = check->feed ? count_differences (changes, check->changes) : NULL;
   g_autofree char *sql =
       g_strdup_printf ("SELECT * FROM (%s), (%s), (%s), (%s)", rows, facts, ids, feed ? feed : "SELECT 0");
   g_autoptr (DuckResult) result = duck_session_query_materialized (check->c->checks, sql, NULL, error);
@@ -533,7 +682,7 @@ check_rows (Check *check, GArray *columns, GError **error)
 }
 
 static gboolean
-check_memory (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GError **error)
+check_all (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GError **error)
 {
   Case *c = check->c;
   const char *text = delta_snapshot_domain (check->snapshot, AUTOCDC_DOMAIN);
@@ -542,7 +691,8 @@ check_memory (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GErr
 
   if (!text)
     return fail (c, check->number, "no domain");
-  if (!(check->domain = autocdc_domain_parse (text, error)) || !load_rows (check, columns, error))
+  if (!(check->domain = base_json_parse (text, strlen (text), AUTOCDC_DOMAIN, error)) ||
+      !load_rows (check, columns, error))
     return FALSE;
   check->got = g_strdup_printf ("SELECT %s FROM case_rows_%u", list, c->n_loaded % 2);
   check->held = held_facts (check);
@@ -552,24 +702,40 @@ check_memory (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GErr
     if (counts[i] != 0)
       return tell_wrong (check, counts);
   c->n_loaded++;
-  c->n_fields_before = (guint) json_array_size (json_object_get (check->batch, "fields"));
-  return check_metrics (check, outcome);
+  c->n_columns_before = check->aliases->len - (c->flow.type == AUTOCDC_SCD1 ? 0 : c->flow.type == AUTOCDC_SCD2 ? 2 : 4);
+  return TRUE;
 }
 
 /* ---- running ---- */
+
+static guint
+run_of (json_t *json)
+{
+  guint run = (guint) base_json_int64 (json, "run", 0);
+
+  g_assert_cmpuint (run, <, MAX_RUNS);
+  return run;
+}
+
+static gint64
+clock_of (Case *c, json_t *json)
+{
+  return CLOCK_US + base_json_int64 (json, "clock", c->batch_ids[0]) * G_USEC_PER_SEC;
+}
 
 static gboolean
 apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError **error)
 {
   g_autoptr (BaseType) schema = base_type_from_json (json_object_get (json, "schema"), error);
+  g_autofree char *run_id = g_strdup_printf (RUN_ID, run_of (json) + 1);
   g_autoptr (RelationSource) source = NULL;
   g_autoptr (RelationPlan) rows = NULL;
   g_autoptr (AutoCdcPlan) plan = NULL;
   g_autoptr (DeltaSnapshot) snapshot = NULL;
-  AutoCdcBatch batch = { .run_id = RUN_ID,
+  AutoCdcBatch batch = { .run_id = run_id,
                          .batch_id = batch_id,
                          .offsets_digest = "0123456789abcdef",
-                         .clock_us = CLOCK_US + batch_id * G_USEC_PER_SEC,
+                         .clock_us = clock_of (c, json),
                          .retention_seconds = base_json_int64 (c->json, "retention", -1) };
   gboolean exists;
 
@@ -586,6 +752,85 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
   return autocdc_apply (c->table, plan, &batch, &c->context, NULL, outcome, error);
 }
 
+/* ---- faults and other writers ---- */
+
+static void
+open_table (Case *c)
+{
+  g_clear_pointer (&c->table, delta_table_unref);
+  c->table = delta_table_new (c->store, c->harness->engine);
+}
+
+/* The batch while the store fails at one operation, as a process that ends there; then as a new process does it again. When the first
+ * one had made its commit, @outcome is that of nothing to do. */
+static gboolean
+apply_with_fault (Case *c, json_t *json, json_t *fault, gint64 batch_id, AutoCdcOutcome *outcome, GError **error)
+{
+  g_autofree char *text = g_strdup_printf ("n=%" G_GINT64_FORMAT ",mode=%s", base_json_int64 (fault, "n", 1),
+                                           base_json_string (fault, "mode"));
+  g_autoptr (GError) failure = NULL;
+  gboolean ok, injected;
+
+  if (!store_context_set_fault_text (c->faults, text, error))
+    return FALSE;
+  ok = apply (c, json, batch_id, outcome, &failure);
+  injected = store_context_was_injected (c->faults);
+  store_context_set_fault (c->faults, 0, STORE_FAULT_NONE);
+  if (!ok && !injected) {
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return FALSE;
+  }
+  open_table (c);
+  return ok || apply (c, json, batch_id, outcome, error);
+}
+
+typedef struct {
+  Case *c;
+  const char *kind; /* (nullable): done already */
+  gint64 clock_us;
+  GError *error;
+} Beside;
+
+/* Another process is faster at the batch's first write into the log. */
+static void
+be_faster (const char *operation, const char *key, gpointer data)
+{
+  Beside *beside = data;
+  Case *c = beside->c;
+  RelationContext context = { .now_us = CLOCK_US, .session = c->checks };
+  const char *kind = beside->kind;
+  g_autoptr (Store) store = NULL;
+  g_autoptr (DeltaTable) table = NULL;
+
+  if (!kind || !g_str_has_prefix (operation, "put") || !key || !g_str_has_prefix (key, "_delta_log/") ||
+      !g_str_has_suffix (key, ".json"))
+    return;
+  beside->kind = NULL;
+  if (!(store = store_open (NULL, store_root (c->store), &beside->error)))
+    return;
+  table = delta_table_new (store, c->harness->engine);
+  maintenance_run (table, kind, &context, beside->clock_us, &beside->error);
+}
+
+static gboolean
+apply_beside (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError **error)
+{
+  Beside beside = { c, base_json_string (json, "beside"), clock_of (c, json), NULL };
+  gboolean exists, ok;
+
+  if (!delta_table_exists (c->table, &exists, error))
+    return FALSE;
+  if (exists)
+    store_context_set_hook (c->faults, be_faster, &beside);
+  ok = apply (c, json, batch_id, outcome, error);
+  store_context_set_hook (c->faults, NULL, NULL);
+  if (!ok)
+    g_clear_error (&beside.error);
+  else if (beside.error)
+    g_propagate_error (error, beside.error);
+  return ok && !beside.error;
+}
+
 /* What a full refresh does before it reads its sources again: one commit that empties the target and its memory. */
 static gboolean
 reset (Case *c, GError **error)
@@ -600,7 +845,11 @@ reset (Case *c, GError **error)
   if (!snapshot || !(batch = write_batch_begin (c->table, snapshot, c->session, &options, error)))
     return FALSE;
   delta_transaction_set_domain (write_batch_transaction (batch), AUTOCDC_DOMAIN, NULL);
-  delta_transaction_set_txn (write_batch_transaction (batch), RUN_ID, -1);
+  for (guint i = 0; i < MAX_RUNS; i++) {
+    g_autofree char *run_id = g_strdup_printf (RUN_ID, i + 1);
+
+    delta_transaction_set_txn (write_batch_transaction (batch), run_id, -1);
+  }
   ok = write_batch_remove_all (batch, NULL, error) && write_batch_commit (batch, &commit, &result, error);
   delta_commit_result_clear (&result);
   return ok;
@@ -623,48 +872,77 @@ check_error (Case *c, json_t *json, guint number, gboolean ok, GError **error)
   return right || fail (c, number, text);
 }
 
+/* What the target is now, against what @batch says. @outcome: of the batch, or of nothing: already done. */
+static gboolean
+check_target (Case *c, json_t *batch, guint number, const AutoCdcOutcome *outcome, GError **error)
+{
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (c->table, NULL, error);
+  g_auto (Check) check = { .c = c, .batch = batch, .number = number, .snapshot = snapshot };
+  g_autoptr (GArray) columns = NULL;
+
+  if (!snapshot)
+    return FALSE;
+  if (!base_json_string (batch, "rows"))
+    return TRUE;
+  if (!(columns = target_columns (&check)))
+    return FALSE;
+  if (json_is_true (json_object_get (c->json, "golden")))
+    return check_rows (&check, columns, error);
+  return check_all (&check, columns, outcome, error) && (outcome->already_done || check_metrics (&check, outcome));
+}
+
 static gboolean
 run_batch (Case *c, json_t *json, guint number, GError **error)
 {
-  AutoCdcOutcome outcome = { 0 };
-  g_autoptr (DeltaSnapshot) snapshot = NULL;
-  g_auto (Check) check = { .c = c, .batch = json, .number = number };
-  g_autoptr (GArray) columns = NULL;
-  json_t *flow = json_object_get (json, "flow");
+  AutoCdcOutcome outcome = { .version = -1 };
+  json_t *flow = json_object_get (json, "flow"), *fault = json_object_get (json, "fault");
+  gint64 *batch_id = &c->batch_ids[run_of (json)];
   gboolean ok = TRUE;
 
   if (json_is_true (json_object_get (json, "reset")) && !reset (c, error))
     return FALSE;
   if (flow)
     ok = read_flow (c, flow, error);
-  if (ok && base_json_string (json, "events"))
-    ok = apply (c, json, c->batch_id++, &outcome, error);
+  if (ok && base_json_string (json, "events")) {
+    ok = fault                               ? apply_with_fault (c, json, fault, *batch_id, &outcome, error)
+         : base_json_string (json, "beside") ? apply_beside (c, json, *batch_id, &outcome, error)
+                                             : apply (c, json, *batch_id, &outcome, error);
+    (*batch_id)++;
+  }
   if (base_json_string (json, "error"))
     return check_error (c, json, number, ok, error);
-  if (!ok || !(snapshot = delta_table_snapshot (c->table, NULL, error)))
+  if (!ok)
     return FALSE;
-  check.snapshot = snapshot;
   g_atomic_int_inc (&c->harness->n_batches);
-  if (!base_json_string (json, "rows"))
-    return TRUE;
-  if (!(columns = target_columns (&check)))
-    return FALSE;
-  return base_json_string (json, "facts") ? check_memory (&check, columns, &outcome, error)
-                                          : check_rows (&check, columns, error);
+  c->batch = json;
+  return check_target (c, json, number, &outcome, error);
 }
 
 static gboolean
-run_again (Case *c, json_t *json, guint number, GError **error)
+run_maintenance (Case *c, json_t *json, guint number, GError **error)
 {
+  const AutoCdcOutcome outcome = { .version = -1, .already_done = TRUE };
+
+  g_assert_nonnull (c->batch);
+  return maintenance_run (c->table, base_json_string (json, "maintain"), &c->context, clock_of (c, json), error) &&
+         check_target (c, c->batch, number, &outcome, error);
+}
+
+static gboolean
+run_again (Case *c, guint number, GError **error)
+{
+  json_t *json = c->batch;
+  gint64 next;
   AutoCdcOutcome outcome;
 
-  if (!base_json_string (json, "facts"))
+  if (!json || json_is_true (json_object_get (c->json, "golden")))
     return TRUE;
-  if (!apply (c, json, c->batch_id - 1, &outcome, error))
+  next = c->batch_ids[run_of (json)];
+  if (!apply (c, json, next - 1, &outcome, error))
     return FALSE;
   if (outcome.version != -1)
     return fail (c, number, "the same batch again made a commit");
-  if (!apply (c, json, c->batch_id, &outcome, error))
+  if (!apply (c, json, next, &outcome, error))
     return FALSE;
   if (outcome.version != -1)
     return fail (c, number, "a redelivered batch made a commit");
@@ -675,19 +953,21 @@ static gboolean
 run_case (Case *c, const char *root, GError **error)
 {
   json_t *batches = json_object_get (c->json, "batches");
-  g_autoptr (Store) store = store_open (NULL, root, error);
 
-  if (!store)
+  c->faults = store_context_new ();
+  if (!(c->store = store_open (c->faults, root, error)))
     return FALSE;
-  c->table = delta_table_new (store, c->harness->engine);
+  open_table (c);
   c->context = (RelationContext){ .now_us = CLOCK_US, .session = c->session };
   if (!json_is_true (json_object_get (c->json, "golden")) && !read_flow (c, json_object_get (c->json, "flow"), error))
     return FALSE;
-  for (gsize i = 0; i < json_array_size (batches); i++)
-    if (!run_batch (c, json_array_get (batches, i), (guint) i, error))
+  for (gsize i = 0; i < json_array_size (batches); i++) {
+    json_t *step = json_array_get (batches, i);
+
+    if (!(base_json_string (step, "maintain") ? run_maintenance : run_batch) (c, step, (guint) i, error))
       return FALSE;
-  return run_again (c, json_array_get (batches, json_array_size (batches) - 1), (guint) json_array_size (batches),
-                    error);
+  }
+  return run_again (c, (guint) json_array_size (batches), error);
 }
 
 static void
@@ -711,6 +991,8 @@ run_line (Harness *harness, DuckSession *session, DuckSession *checks, guint num
     }
   }
   delta_table_unref (c.table);
+  store_unref (c.store);
+  store_context_unref (c.faults);
   sql_arena_unref (c.arena);
   if (!g_getenv ("SLUICE_KEEP"))
     tree_remove (root);

@@ -9,11 +9,9 @@ import json
 import os
 import sys
 
-from autocdc_cases import BOOLEAN, DATE, INTEGER, LONG, STRING, Type, schema, select, struct
+from autocdc_types import BOOLEAN, DATE, INTEGER, LONG, STRING, map_of, schema, select, struct
 
-MAP = Type({"type": "map", "keyType": "string", "valueType": "integer", "valueContainsNull": True}, "MAP(VARCHAR, INTEGER)", [],
-           lambda v: "MAP {" + ", ".join(f"'{k}': {x}" for k, x in v.items()) + "}")
-TYPES = {"bigint": LONG, "int": INTEGER, "string": STRING, "boolean": BOOLEAN, "date": DATE, "map<string,int>": MAP}
+TYPES = {"bigint": LONG, "int": INTEGER, "string": STRING, "boolean": BOOLEAN, "date": DATE, "map<string,int>": map_of(STRING, INTEGER)}
 
 # The engine's name for what the recorded front end says before its engine is asked.
 CONDITIONS = {

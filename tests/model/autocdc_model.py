@@ -1,40 +1,129 @@
 #!/usr/bin/env python3
-"""Brute-force model of AUTO CDC, SCD types 1 and 2: the set of all events so far -> target rows and needed facts.
+"""Brute-force model of AUTO CDC: the set of all events so far -> target rows and needed facts.
 
 Written from the specification, without a look at how the engine does it. An event is a dict {column: value}; a column that is
-missing from the dict did not exist in the source when the event arrived. A STRUCT is a dict, an ARRAY a list, NULL is None.
+missing from the dict did not exist in the source when the event arrived. A STRUCT is a dict, an ARRAY a list, a MAP a Map, NULL is None.
 `Flow` holds the clauses; `rows` is the reference function; `needed` gives the facts that an engine must still remember, which
 is what the harness compares with the facts found in rows and state files.
+
+A field is what is reconciled as one, named by its path: ("x",), or ("s", "p") for a leaf of a struct under IGNORE NULL UPDATES.
 """
+import collections
+
+BITEMPORAL = "bitemporal"
+INTERVALS = {1: [], 2: ["__START_AT", "__END_AT"],
+             BITEMPORAL: ["__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT"]}
+
+
+class Map(list):
+    """Pairs [key, value]."""
 
 
 class Flow:
-    def __init__(self, keys, seq, scd, op=None, except_columns=(), track=None, track_except=None):
-        self.keys, self.seq, self.scd, self.op = list(keys), seq, scd, op
+    """op: the column that says 'D' for a delete and, with truncates, 'T' for a truncate. ignore_null: True or a list of columns.
+    to_update: the column of COLUMNS TO UPDATE. shapes: {column: {leaf: shape}} of struct columns, a leaf's shape is None."""
+
+    def __init__(self, keys, seq, scd, op=None, except_columns=(), track=None, track_except=None, system=None, truncates=False,
+                 ignore_null=None, ignore_null_except=None, to_update=None, shapes=None):
+        self.keys, self.seq, self.scd, self.op, self.system, self.truncates = list(keys), seq, scd, op, system, truncates
         self.except_columns, self.track, self.track_except = set(except_columns), track, track_except
+        self.ignore_null, self.ignore_null_except, self.to_update = ignore_null, ignore_null_except, to_update
+        self.shapes = shapes or {}
+        self.partial = bool(ignore_null) or ignore_null_except is not None or to_update is not None
 
     def is_delete(self, event):
         return self.op is not None and event.get(self.op) == "D"
+
+    def is_truncate(self, event):
+        return self.truncates and event.get(self.op) == "T"
 
     def tracks(self, column):
         if self.track is not None:
             return column in self.track
         return column not in (self.track_except or ())
 
+    def ignores_null(self, column):
+        if self.ignore_null_except is not None:
+            return column not in self.ignore_null_except
+        return self.ignore_null is True or column in (self.ignore_null or ())
+
+    def targets(self, column):
+        """Whether it is a column of the target that is not a key."""
+        return column not in self.except_columns and column not in self.keys and column != self.to_update
+
+    def paths(self, column):
+        shape = self.shapes.get(column)
+        return list(leaves(shape, (column,))) if shape and self.ignores_null(column) else [(column,)]
+
     def payload(self, event):
-        """{column: value} of the columns an upsert authors."""
-        return {c: v for c, v in event.items() if c not in self.except_columns and c not in self.keys}
+        """{field: value} of the fields an upsert authors."""
+        listed = event.get(self.to_update) if self.to_update else None
+        out = {}
+        for column, value in event.items():
+            if not self.targets(column) or (listed is not None and column not in listed):
+                continue
+            for path in self.paths(column):
+                part = padded(value, self.shapes.get(column)) if len(path) == 1 else at(value, path[1:])
+                if part is not None or not self.ignores_null(column):
+                    out[path] = part
+        return out
+
+
+def leaves(shape, path):
+    for name, inner in shape.items():
+        if inner:
+            yield from leaves(inner, path + (name,))
+        else:
+            yield path + (name,)
+
+
+def at(value, path):
+    for name in path:
+        value = value.get(name) if value is not None else None
+    return value
+
+
+def padded(value, shape):
+    """A struct as its column shows it: with leaves that it came without."""
+    if value is None or not shape:
+        return value
+    return {name: padded(value.get(name), inner) for name, inner in shape.items()}
+
+
+def columns_of(flow, events):
+    """The target's columns beside keys and intervals: those that any event has had."""
+    columns = {}
+    for event in events:
+        columns |= {c: None for c in event if flow.targets(c)}
+    return list(columns)
+
+
+def rebuilt(flow, state, columns):
+    """The columns of a row from its fields."""
+    row = {}
+    for column in columns:
+        for path in flow.paths(column):
+            node = row
+            for name in path[:-1]:
+                node = node.setdefault(name, {})
+            node[path[-1]] = state.get(path)
+    return row
+
+
+# --- the order of values ----------------------------------------------------------------------------------------------------
 
 
 def rank(value):
-    """The total order of values: NULL lowest, NaN highest, structs and arrays element by element."""
+    """The total order of values: NULL lowest, NaN highest, structs and arrays element by element, maps by their sorted entries."""
     if value is None:
         return (0,)
     if isinstance(value, float):
         return (1, (1, 0.0)) if value != value else (1, (0, value + 0.0))
     if isinstance(value, dict):
         return (1, [rank(v) for v in value.values()])
-    if isinstance(value, list):
+    if isinstance(value, Map):
+        return (1, sorted((1, [rank(k), rank(v)]) for k, v in value))
+    if isinstance(value, (list, tuple)):
         return (1, [rank(v) for v in value])
     return (1, value)
 
@@ -44,133 +133,218 @@ def frozen(value):
     return repr(rank(value))
 
 
-def by_name(payload):
-    return sorted(payload, key=lambda c: c.lower().encode())
+# --- facts ------------------------------------------------------------------------------------------------------------------
+
+# kind: "D" or "U"; y: the system sequence, None where there is none; payload: {field: value}, empty for a delete.
+Fact = collections.namedtuple("Fact", "key s y kind payload")
 
 
-def by_key(flow, events):
-    groups = {}
-    for event in events:
-        groups.setdefault(tuple(event[k] for k in flow.keys), []).append(event)
-    return groups
+def fact_of(flow, event):
+    """The event as it came, a truncate is none."""
+    kind = "D" if flow.is_delete(event) else "U"
+    return Fact(tuple(event[k] for k in flow.keys), event[flow.seq], event[flow.system] if flow.system else None, kind,
+                {} if kind == "D" else flow.payload(event))
 
 
-def facts_of_key(flow, events):
-    """Normalised facts of one key: (deletes, upserts); deletes = [sequence], upserts = [(sequence, payload)], one per
-    (sequence, set of columns): the greatest row wins whole."""
-    deletes, upserts = {}, {}
-    for event in events:
-        s = event[flow.seq]
-        if flow.is_delete(event):
-            deletes[frozen(s)] = s
-            continue
-        payload = flow.payload(event)
-        ident = (frozen(s), tuple(by_name(payload)))
-        row = [rank(payload[c]) for c in by_name(payload)]
-        if ident not in upserts or row > upserts[ident][0]:
-            upserts[ident] = (row, s, payload)
-    order = lambda s: rank(s)
-    return sorted(deletes.values(), key=order), sorted(((s, p) for _, s, p in upserts.values()), key=lambda x: order(x[0]))
+def identity_of_fact(fact):
+    return frozen(fact.key), frozen(fact.s), frozen(fact.y), fact.kind, frozenset(fact.payload)
+
+
+def joined(flow, a, b):
+    """Of two facts of one identity the one that stands for both: the greater row as a whole, or field by field the greater value."""
+    if flow.partial:
+        return a._replace(payload=merged([a.payload, b.payload]))
+    names = sorted(a.payload, key=lambda path: ".".join(path).lower().encode())
+    return max(a, b, key=lambda fact: [rank(fact.payload[n]) for n in names])
 
 
 def merged(payloads):
-    """Upserts of one sequence with different sets: field by field the greatest value."""
+    """Field by field the greatest value."""
     out = {}
     for payload in payloads:
-        for column, value in payload.items():
-            if column not in out or rank(value) > rank(out[column]):
-                out[column] = value
+        for field, value in payload.items():
+            if field not in out or rank(value) > rank(out[field]):
+                out[field] = value
     return out
 
 
-def steps_of(upserts):
-    """[(sequence, merged payload)] in order."""
-    out = []
-    for s, payload in upserts:
-        if out and rank(out[-1][0]) == rank(s):
-            out[-1][1].append(payload)
-        else:
-            out.append((s, [payload]))
-    return [(s, merged(ps)) for s, ps in out]
+def normalised(flow, events):
+    """{identity: fact}"""
+    out = {}
+    for event in events:
+        if not flow.is_truncate(event):
+            fact = fact_of(flow, event)
+            ident = identity_of_fact(fact)
+            out[ident] = joined(flow, out[ident], fact) if ident in out else fact
+    return out
 
 
-def standing(deletes, upserts):
-    """SCD 1: the upserts at or above the newest delete."""
-    return [(s, p) for s, p in upserts if not deletes or rank(s) >= rank(deletes[-1])]
-
-
-def rows_of_key_scd1(flow, events, columns):
-    deletes, upserts = facts_of_key(flow, events)
-    alive = standing(deletes, upserts)
-    if not alive:
-        return []
-    state = {}
-    for _, payload in steps_of(alive):
-        state.update(payload)
-    return [{c: state.get(c) for c in columns}]
-
-
-def rows_of_key_scd2(flow, events, columns):
-    deletes, upserts = facts_of_key(flow, events)
-    gone = {frozen(s) for s in deletes}
-    steps = [(s, None) for s in deletes] + [(s, p) for s, p in steps_of(upserts) if frozen(s) not in gone]
-    rows, current, start = [], None, None
-    for s, payload in sorted(steps, key=lambda step: rank(step[0])):
-        if payload is None:
-            if current is not None:
-                rows.append((current, start, s))
-            current = None
+def known(flow, events):
+    """{everything that makes a fact the same: fact}: all that any batches of the events can have made facts of."""
+    out = {}
+    for event in events:
+        if flow.is_truncate(event):
             continue
-        new = {**(current or {c: None for c in columns}), **payload}
-        if current is not None:
-            if all(rank(new[c]) == rank(current[c]) for c in columns if flow.tracks(c)):
-                current = new
-                continue
-            rows.append((current, start, s))
-        current, start = new, s
-    if current is not None:
-        rows.append((current, start, None))
-    return [{**row, "__START_AT": a, "__END_AT": b} for row, a, b in rows]
+        fact = fact_of(flow, event)
+        group = out.setdefault(identity_of_fact(fact), {})
+        for other in [fact] + [joined(flow, fact, g) for g in group.values()]:
+            group[frozen(list(other.payload[f] for f in sorted(other.payload)))] = other
+    return [fact for group in out.values() for fact in group.values()]
+
+
+def by_key(facts):
+    """The facts of each key."""
+    groups = {}
+    for fact in facts:
+        groups.setdefault(frozen(fact.key), []).append(fact)
+    return groups.values()
+
+
+def newest(values):
+    return max(values, key=rank, default=None)
+
+
+def newest_truncate(flow, events):
+    return newest([event[flow.seq] for event in events if flow.is_truncate(event)])
+
+
+def at_each(facts, attribute):
+    """[(value of the attribute, facts)] in its order."""
+    groups = {}
+    for fact in facts:
+        groups.setdefault(frozen(getattr(fact, attribute)), (getattr(fact, attribute), []))[1].append(fact)
+    return sorted(groups.values(), key=lambda group: rank(group[0]))
+
+
+# --- the reference functions ------------------------------------------------------------------------------------------------
+
+
+def standing(facts, wipe):
+    """SCD 1: the upserts at or above the newest delete or truncate."""
+    low = newest([f.s for f in facts if f.kind == "D"] + ([] if wipe is None else [wipe]))
+    return [f for f in facts if f.kind == "U" and (low is None or rank(f.s) >= rank(low))]
+
+
+def scd1_of_key(flow, facts, columns, wipe=None):
+    alive = standing(facts, wipe)
+    state = {}
+    for _, group in at_each(alive, "s"):
+        state |= merged([f.payload for f in group])
+    return [rebuilt(flow, state, columns)] if alive else []
+
+
+Run = collections.namedtuple("Run", "state start end first last authors")
+
+
+def timeline(flow, steps, columns):
+    """steps: [(sequence, payload or None for a delete)] in order. authors: {field: sequence of the step its value is from}."""
+    tracked = [p for c in columns if flow.tracks(c) for p in flow.paths(c)]
+    runs, run = [], None
+    for s, payload in steps:
+        if payload is None:
+            runs += [run._replace(end=s)] if run else []
+            run = None
+            continue
+        state = {**(run.state if run else {}), **payload}
+        authors = {**(run.authors if run else {}), **{f: s for f in payload}}
+        if run and all(rank(state.get(p)) == rank(run.state.get(p)) for p in tracked):
+            run = run._replace(state=state, last=s, authors=authors)
+            continue
+        runs += [run._replace(end=s)] if run else []
+        run = Run(state, s, None, s, s, authors)
+    return runs + ([run] if run else [])
+
+
+def history(flow, facts, columns):
+    """SCD 2: a delete wins over upserts at its sequence."""
+    steps = [(s, None if any(f.kind == "D" for f in group) else merged([f.payload for f in group])) for s, group in at_each(facts, "s")]
+    return timeline(flow, steps, columns)
+
+
+def scd2_of_key(flow, facts, columns):
+    return [rebuilt(flow, run.state, columns) | {"__START_AT": run.start, "__END_AT": run.end} for run in history(flow, facts, columns)]
+
+
+def folded(flow, facts):
+    """What is believed of one business instant: what was known latest, a delete included; with partial updates field by field."""
+    step = None
+    for _, group in at_each(facts, "y"):
+        if any(f.kind == "D" for f in group):
+            step = None
+        else:
+            step = {**(step if step and flow.partial else {}), **merged([f.payload for f in group])}
+    return step
+
+
+def belief(flow, facts, columns):
+    steps = [(s, folded(flow, group)) for s, group in at_each(facts, "s")]
+    rows = [rebuilt(flow, run.state, columns) | {"__START_AT": run.start, "__END_AT": run.end} for run in timeline(flow, steps, columns)]
+    return {frozen(row): row for row in rows}
+
+
+def bitemporal_of_key(flow, facts, columns):
+    out, open_rows, known_facts = [], {}, []
+    for y, group in at_each(facts, "y"):
+        known_facts += group
+        now = belief(flow, known_facts, columns)
+        out += [row | {"__SYSTEM_END_AT": y} for ident, row in open_rows.items() if ident not in now]
+        open_rows = {ident: open_rows.get(ident, row | {"__SYSTEM_START_AT": y, "__SYSTEM_END_AT": None}) for ident, row in now.items()}
+    return out + list(open_rows.values())
 
 
 def rows(flow, events):
-    """The target's rows, in no particular order. The target's columns are those any event has had."""
-    columns = []
-    for event in events:
-        columns += [c for c in flow.payload(event) if c not in columns]
-    of_key = rows_of_key_scd1 if flow.scd == 1 else rows_of_key_scd2
-    return [{**dict(zip(flow.keys, key)), **row}
-            for key, group in by_key(flow, events).items() for row in of_key(flow, group, columns)]
-
-
-def needed(flow, events):
-    """Facts that decide what any future event does: [(key, sequence, 'D' or 'U', payload)].
-
-    SCD 1: the newest delete; of the upserts at or above it those that are at the newest sequence of one of their columns (or
-    at the newest of all). SCD 2: every delete, and every upsert at whose sequence there is no delete."""
+    """The target's rows, in no particular order."""
+    columns, wipe = columns_of(flow, events), newest_truncate(flow, events)
     out = []
-    for key, group in by_key(flow, events).items():
-        deletes, upserts = facts_of_key(flow, group)
+    for facts in by_key(normalised(flow, events).values()):
         if flow.scd == 1:
-            alive = standing(deletes, upserts)
-            newest = {}
-            for s, payload in alive:
-                for c in payload:
-                    newest[c] = frozen(s)
-            last = frozen(alive[-1][0]) if alive else None
-            out += [(key, deletes[-1], "D", {})] if deletes else []
-            out += [(key, s, "U", p) for s, p in alive if frozen(s) == last or any(newest[c] == frozen(s) for c in p)]
+            found = scd1_of_key(flow, facts, columns, wipe)
         else:
-            gone = {frozen(s) for s in deletes}
-            out += [(key, s, "D", {}) for s in deletes]
-            out += [(key, s, "U", p) for s, p in upserts if frozen(s) not in gone]
+            found = (scd2_of_key if flow.scd == 2 else bitemporal_of_key)(flow, facts, columns)
+        out += [dict(zip(flow.keys, facts[0].key)) | row for row in found]
     return out
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------------
+
+
+def needed_of_scd1(facts, wipe):
+    """The newest delete unless a truncate does the same; of the upserts that stand those at the newest sequence of one of their fields,
+    or at the newest of all."""
+    deletes = [f for f in facts if f.kind == "D"]
+    low, alive = newest([f.s for f in deletes]), standing(facts, wipe)
+    out = [f for f in deletes if frozen(f.s) == frozen(low) and (wipe is None or rank(low) > rank(wipe))]
+    authored = {}
+    for s, group in at_each(alive, "s"):
+        authored |= {field: frozen(s) for f in group for field in f.payload} | {None: frozen(s)}
+    return out + [f for f in alive if any(authored[field] == frozen(f.s) for field in [None, *f.payload])]
+
+
+def needed(flow, events, expired=lambda fact: False):
+    """Facts that decide what any future event does. SCD 2 and bitemporal: all, but no upsert where there is a delete.
+
+    expired: whether a fact is so old that it may be forgotten, if it is of a kind that may: deletes, and members inside a run of SCD 2
+    that author nothing that is shown."""
+    out, columns, wipe = [], columns_of(flow, events), newest_truncate(flow, events)
+    for facts in by_key(normalised(flow, events).values()):
+        if flow.scd == 1:
+            out += [f for f in needed_of_scd1(facts, wipe) if f.kind == "U" or not expired(f)]
+            continue
+        gone = {(frozen(f.s), frozen(f.y)) for f in facts if f.kind == "D"}
+        facts = [f for f in facts if f.kind == "D" or (frozen(f.s), frozen(f.y)) not in gone]
+        if flow.scd == 2:
+            lasting = {frozen(s) for run in history(flow, facts, columns) for s in [run.first, run.last, *run.authors.values()]}
+            facts = [f for f in facts if (f.kind == "U" and frozen(f.s) in lasting) or not expired(f)]
+        out += facts
+    return out
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------------
 
 
 def identity(flow, row):
     """What makes a target row the same row before and after a change."""
-    ident = tuple(frozen(row[k]) for k in flow.keys)
-    return ident + (frozen(row["__START_AT"]),) if flow.scd == 2 else ident
+    return tuple(frozen(row[c]) for c in flow.keys + INTERVALS[flow.scd][::2])
 
 
 def metrics(flow, before, after):
@@ -179,6 +353,41 @@ def metrics(flow, before, after):
     new = {identity(flow, r): r for r in after}
     changed = [i for i in new if i not in old or any(rank(new[i].get(c)) != rank(old[i].get(c)) for c in new[i])]
     return len(changed), len([i for i in old if i not in new])
+
+
+# --- snapshots --------------------------------------------------------------------------------------------------------------
+
+
+class Snapshots:
+    """Snapshots as the events that they stand for. flow: its sequence is the version, its op says 'D'."""
+
+    def __init__(self, flow):
+        self.flow, self.before, self.version, self.columns, self.events = flow, {}, None, [], []
+
+    def add(self, version, rows_):
+        """Returns whether the snapshot was taken: a version that is not above the last one is not."""
+        if self.version is not None and rank(version) <= rank(self.version):
+            return False
+        self.version = version
+        self.columns += [c for c in columns_of(self.flow, rows_) if c not in self.columns]
+        now = {}
+        for row in rows_:
+            key = tuple(row[k] for k in self.flow.keys)
+            assert frozen(key) not in now
+            now[frozen(key)] = {k: row[k] for k in self.flow.keys} | {c: padded(row.get(c), self.flow.shapes.get(c)) for c in self.columns}
+        stamp = {self.flow.seq: version}
+        for ident, row in now.items():
+            old = self.before.get(ident)
+            if old is None or any(rank(row[c]) != rank(padded(old.get(c), self.flow.shapes.get(c))) for c in self.columns):
+                self.events.append(row | stamp | {self.flow.op: "U"})
+        for ident, row in self.before.items():
+            if ident not in now:
+                self.events.append({k: row[k] for k in self.flow.keys} | stamp | {self.flow.op: "D"})
+        self.before = now
+        return True
+
+
+# --- statements -------------------------------------------------------------------------------------------------------------
 
 
 class Target:
@@ -198,14 +407,15 @@ class Target:
     def batch(self, events):
         seq = self.flow.seq
         for event in events:
-            self.columns += [c for c in self.flow.payload(event) if c not in self.columns]
+            self.columns += [c for c in columns_of(self.flow, [event]) if c not in self.columns]
             fact = event | {seq: [event[seq], 0]} if self.flow.scd == 1 else event
             self.facts.setdefault(self.key(event), []).append(fact)
         met = {self.key(event) for event in events}
         self.visible = [row for row in self.visible if self.key(row) not in met]
-        of_key = rows_of_key_scd1 if self.flow.scd == 1 else rows_of_key_scd2
+        of_key = scd1_of_key if self.flow.scd == 1 else scd2_of_key
         for key in met:
-            self.visible += [dict(zip(self.flow.keys, key)) | row for row in of_key(self.flow, self.facts[key], self.columns)]
+            facts = normalised(self.flow, self.facts[key]).values()
+            self.visible += [dict(zip(self.flow.keys, key)) | row for row in of_key(self.flow, facts, self.columns)]
 
     def statement(self, removed, added):
         """removed: rows of `visible` themselves; added: new rows."""
@@ -222,16 +432,15 @@ class Target:
 
     def remember_scd1(self, key, added):
         seq, facts = self.flow.seq, self.facts.setdefault(key, [])
-        newest = max((fact[seq][0] for fact in facts), key=rank, default=None)
-        place = [newest, self.statements]
+        place = [newest([fact[seq][0] for fact in facts]), self.statements]
         if added:
             facts += [self.upsert(row, place) for row in added]
         elif not any(self.key(row) == key for row in self.visible):
             facts.append(dict(zip(self.flow.keys, key)) | {seq: place, self.flow.op: "D"})
 
     def history(self, key):
-        rows = [row for row in self.visible if self.key(row) == key]
-        starts = {frozen(row["__START_AT"]) for row in rows}
-        ends = [row["__END_AT"] for row in rows if row["__END_AT"] is not None and frozen(row["__END_AT"]) not in starts]
-        return [self.upsert(row, row["__START_AT"]) for row in rows] + \
+        rows_ = [row for row in self.visible if self.key(row) == key]
+        starts = {frozen(row["__START_AT"]) for row in rows_}
+        ends = [row["__END_AT"] for row in rows_ if row["__END_AT"] is not None and frozen(row["__END_AT"]) not in starts]
+        return [self.upsert(row, row["__START_AT"]) for row in rows_] + \
             [dict(zip(self.flow.keys, key)) | {self.flow.seq: end, self.flow.op: "D"} for end in ends]
