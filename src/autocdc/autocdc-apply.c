@@ -50,16 +50,18 @@ find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done,
 static gboolean
 count_changes (AutoCdcWork *work, Counts *counts, GError **error)
 {
-  gboolean may_be_late = work->has_general && work->plan->type == AUTOCDC_SCD1 && (work->has_rows || work->has_state);
+  gboolean may_be_late = work->has_general && work->plan->type == AUTOCDC_SCD1 &&
+                         (work->has_rows || work->has_state || work->layout->domain->truncate);
   gint64 values[5];
 
   /* Late: older than what was known of the key, and without effect. */
-  autocdc_work_define (
-      work, "generally late",
-      may_be_late ? "SELECT count(*) FROM {events} e JOIN (SELECT {K}, max({O:s}) AS newest FROM {facts}"
-                    " WHERE src < 2 GROUP BY {K}) p ON {J:e,p} WHERE e.o < p.newest AND NOT EXISTS (SELECT 1 FROM"
-                    " {need} n WHERE n.src = 2 AND {J:n,e} AND {O:n.s} = e.o AND n.d = e.d)"
-                  : "SELECT 0::BIGINT");
+  autocdc_work_define (work, "generally late",
+                       may_be_late
+                           ? "SELECT count(*) FROM {events} e LEFT JOIN (SELECT {K}, max({O:s}) AS newest FROM"
+                             " {facts} WHERE src < 2 GROUP BY {K}) p ON {J:e,p}"
+                             " WHERE e.o < greatest(p.newest, {known truncate order}) AND NOT EXISTS (SELECT 1 FROM"
+                             " {need} n WHERE n.src = 2 AND {J:n,e} AND {O:n.s} = e.o AND n.d = e.d)"
+                           : "SELECT 0::BIGINT");
   autocdc_work_define (work, "simply late",
                        work->has_simple ? "SELECT count(*) FROM {events} e JOIN {simple} p ON {J:e,p}"
                                           " WHERE e.o < p.newest AND NOT p.complex"
@@ -71,7 +73,7 @@ count_changes (AutoCdcWork *work, Counts *counts, GError **error)
                              values, G_N_ELEMENTS (values), error))
     return FALSE;
   *counts = (Counts){ .n_inserted = values[0],
-                      .n_deleted = values[1],
+                      .n_deleted = values[1] + work->n_cleared,
                       .n_updated = values[2],
                       .n_facts = work->n_add,
                       .n_late = values[3] + values[4] };
@@ -89,6 +91,22 @@ state_rows (const AutoCdcDomain *domain)
 }
 
 /* ---- staging ---- */
+
+/* Rows that a truncate clears besides those of {marks}. */
+static gboolean
+stage_cleared (AutoCdcWork *work, WriteBatch *write, gboolean changes, GError **error)
+{
+  const char *rows = "SELECT fi AS file_index, rn AS row_number FROM autocdc_cleared";
+  GPtrArray *files = work->cleared_files;
+
+  if (work->n_cleared == 0)
+    return TRUE;
+  if (files->len > 0 && !write_batch_remove_files (write, (DeltaFile *const *) files->pdata, files->len, NULL, error))
+    return FALSE;
+  if (work->n_cleared_rows > 0 && !write_batch_delete (write, work->scan, rows, NULL, error))
+    return FALSE;
+  return !changes || write_batch_changes_of_deleted (write, "delete", NULL, error);
+}
 
 /* The table's columns c0, c1, … from a table of the work's shape. */
 static void
@@ -116,7 +134,7 @@ set_columns (AutoCdcWork *work, const char *piece, const char *table)
 static gboolean
 stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError **error)
 {
-  gboolean deletes = counts->n_deleted + counts->n_updated > 0;
+  gboolean deletes = counts->n_deleted - work->n_cleared + counts->n_updated > 0;
   /* What readers cannot derive from files alone must be written out, and then all of it. */
   gboolean changes = write_batch_feed_is_on (write) &&
                      (counts->n_updated > 0 ||
@@ -126,6 +144,8 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
   g_autoptr (GString) hash = g_string_new (NULL);
   g_autofree char *rows = NULL, *old_rows = NULL, *gone = NULL;
 
+  if (!stage_cleared (work, write, changes, error))
+    return FALSE;
   set_columns (work, "new columns", "n");
   set_columns (work, "old columns", "r");
   autocdc_append_hash (work, hash, "n");
@@ -225,11 +245,16 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
   gboolean feed = delta_metadata_change_feed (delta_snapshot_metadata (snapshot));
   gint64 n_complex;
+  gboolean is_empty;
 
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
   work->keeps_old = work->has_simple = work->has_general = work->has_rows = work->has_state = FALSE;
   if (!autocdc_reduce_events (work, error))
     return FALSE;
+  is_empty = work->layout->domain->files->len == 0 && delta_snapshot_n_files (snapshot) == 0;
+  if (work->clears && !is_empty)
+    return autocdc_add_truncated_keys (work, snapshot, error) && autocdc_look_up (work, snapshot, error) &&
+           compute_generally (work, error) && autocdc_find_cleared (work, snapshot, error);
   if (!autocdc_simple_applies (work))
     return autocdc_look_up (work, snapshot, error) && compute_generally (work, error);
   /* SCD 1: most keys need their sequences compared and nothing else. */
@@ -269,16 +294,17 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!(layout = autocdc_layout_new (work->plan, snapshot, error)))
     return FALSE;
   autocdc_work_set_layout (work, layout);
-  if (!check_memory (work, snapshot, error))
+  if (!autocdc_hear_truncates (work, error) || !check_memory (work, snapshot, error))
     return FALSE;
   outcome->n_state_rows = state_rows (layout->domain);
-  if (work->n_events == 0)
+  if (work->n_read == 0)
     return TRUE;
   if (!compute (work, snapshot, error) || !count_changes (work, &counts, error))
     return FALSE;
   outcome->n_late_events = (guint64) counts.n_late;
   outcome->n_ties = (guint64) work->n_ties;
-  if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed)
+  if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed &&
+      !work->clears)
     return TRUE;
 
   outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);
@@ -306,7 +332,7 @@ autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
   if (!autocdc_read_events (work, error))
     return FALSE;
   for (guint i = 0; i < MAX_TRIES; i++) {
-    AutoCdcOutcome tried = { .version = -1, .n_source_events = (guint64) work->n_events };
+    AutoCdcOutcome tried = { .version = -1, .n_source_events = (guint64) work->n_read };
     DeltaCommitResult result = { 0 };
     gboolean finished, ok;
 

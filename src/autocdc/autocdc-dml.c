@@ -171,7 +171,7 @@ find_newest (AutoCdcDml *dml, GError **error)
          autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) &&
          autocdc_work_make (work, "newest",
                             "SELECT {K}, arg_max(s, o) AS s FROM (SELECT {K}, hs AS s, ho AS o FROM {old}"
-                            " WHERE hb IS NOT NULL UNION ALL SELECT {K}, s, o FROM {state}) GROUP BY {K}",
+                            " WHERE hb IS NOT NULL AND {T:ho} UNION ALL SELECT {K}, s, o FROM {state}) GROUP BY {K}",
                             NULL, error) &&
          autocdc_work_make (
              work, "add",
@@ -202,7 +202,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 
   if (work->plan->type == AUTOCDC_SCD2)
     g_string_append_printf (start, "n.c%u", work->layout->start_column);
   else
-    g_string_append (start, "q.s");
+    g_string_append_printf (start, "coalesce(q.s, %s)", (char *) g_hash_table_lookup (work->pieces, "truncate"));
   if (flags & WRITE_ROWS_ROW_ID)
     g_string_append (more, ", n.row_id");
   if (flags & WRITE_ROWS_ROW_COMMIT_VERSION)

@@ -7,7 +7,7 @@
  *   trackHistory    null | {"columns": […]} | {"except": […]}
  *   ignoreNull      null
  *   fields          [["name"], …]                          append-only; bit i of a fact's set is field i, column f<i> of a state file
- *   truncate        null                                   the newest truncate
+ *   truncate        null | a value (autocdc-value-private.h)   sequence of the newest truncate
  *   gen             0                                      number of the newest statement that changed rows (autocdc-dml.c)
  *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on
  *   hash            the library whose hash() the hash column holds
@@ -17,6 +17,8 @@
 #pragma once
 
 #include "autocdc.h"
+
+#include <jansson.h>
 
 G_BEGIN_DECLS
 
@@ -39,6 +41,7 @@ typedef struct {
   GPtrArray *track_columns; /* (nullable) (element-type utf8) */
   GPtrArray *track_except;  /* (nullable) (element-type utf8) */
   GPtrArray *fields;        /* (element-type utf8): top-level columns */
+  json_t *truncate;         /* (nullable): sequence of the newest truncate, as JSON */
   gint64 gen;
   char *hidden_sequence; /* names of the hidden columns */
   char *hidden_set;

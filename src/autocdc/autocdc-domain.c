@@ -1,5 +1,6 @@
 /* The target's domain as text and as a struct. */
 #include "autocdc-domain-private.h"
+#include "autocdc-value-private.h"
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
@@ -64,6 +65,7 @@ autocdc_domain_free (AutoCdcDomain *domain)
   g_clear_pointer (&domain->track_columns, g_ptr_array_unref);
   g_clear_pointer (&domain->track_except, g_ptr_array_unref);
   g_ptr_array_unref (domain->fields);
+  json_decref (domain->truncate);
   g_free (domain->hidden_sequence);
   g_free (domain->hidden_set);
   g_free (domain->hidden_hash);
@@ -290,20 +292,32 @@ parse_files (AutoCdcDomain *domain, const json_t *json, GError **error)
   return TRUE;
 }
 
+static gboolean
+parse_truncate (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  json_t *truncate = json_object_get (json, "truncate");
+  g_autoptr (GString) literal = g_string_new (NULL);
+
+  if (!truncate || json_is_null (truncate))
+    return TRUE;
+  if (domain->type != AUTOCDC_SCD1 || !autocdc_value_print (truncate, domain->sequence_type, literal))
+    return set_malformed (error, "truncate");
+  domain->truncate = json_incref (truncate);
+  return TRUE;
+}
+
 /* Parts of the format that this engine does not read: clauses that it does not run left them there. */
 static gboolean
 check_supported (const json_t *json, GError **error)
 {
   const char *type = base_json_string (json, "scdType");
-  json_t *ignore_null = json_object_get (json, "ignoreNull"), *truncate = json_object_get (json, "truncate");
+  json_t *ignore_null = json_object_get (json, "ignoreNull");
   const char *part = NULL;
 
   if (g_strcmp0 (type, "BITEMPORAL") == 0)
     part = "STORED AS BITEMPORAL";
   else if (ignore_null && !json_is_null (ignore_null))
     part = "IGNORE NULL UPDATES";
-  else if (truncate && !json_is_null (truncate))
-    part = "APPLY AS TRUNCATE WHEN";
   if (!part)
     return TRUE;
   return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
@@ -338,7 +352,8 @@ autocdc_domain_parse (const char *text, GError **error)
     return NULL;
   }
   if (!check_supported (json, error) || !parse_type_and_keys (domain, json, error) ||
-      !parse_choices (domain, json, error) || !parse_hidden (domain, json, error) || !parse_files (domain, json, error))
+      !parse_choices (domain, json, error) || !parse_truncate (domain, json, error) ||
+      !parse_hidden (domain, json, error) || !parse_files (domain, json, error))
     return NULL;
   return g_steal_pointer (&domain);
 }
@@ -409,7 +424,7 @@ autocdc_domain_text (const AutoCdcDomain *domain)
   json_object_set_new (json, "trackHistory", track);
   json_object_set_new (json, "ignoreNull", json_null ());
   json_object_set_new (json, "fields", fields);
-  json_object_set_new (json, "truncate", json_null ());
+  json_object_set_new (json, "truncate", domain->truncate ? json_incref (domain->truncate) : json_null ());
   json_object_set_new (json, "gen", json_integer (domain->gen));
   json_object_set_new (json, "hiddenColumns", hidden);
   if (domain->hash)

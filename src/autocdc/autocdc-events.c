@@ -25,28 +25,73 @@ refuse_null_keys (AutoCdcWork *work, const gint64 *n_nulls, GError **error)
   return FALSE;
 }
 
-static gboolean
-validate (AutoCdcWork *work, GError **error)
+/* @where: the clause, and what broke it. */
+gboolean
+autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error)
 {
-  guint n_keys = work->plan->keys->len;
-  g_autoptr (GString) nulls = g_string_new ("SELECT count(*) - count(s)");
-  g_autofree gint64 *n_nulls = g_new0 (gint64, n_keys + 1);
-  g_autofree char *count = NULL;
+  g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
 
-  for (guint i = 0; i < n_keys; i++)
-    g_string_append_printf (nulls, ", count(*) - count(k%u)", i);
-  g_string_append (nulls, " FROM {events}");
-  if (!autocdc_work_numbers (work, nulls->str, n_nulls, n_keys + 1, error))
-    return FALSE;
-  if (n_nulls[0] == 0)
-    return refuse_null_keys (work, n_nulls + 1, error);
-  count = g_strdup_printf ("%" G_GINT64_FORMAT, n_nulls[0]);
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_WHERE_NOT_SATISFIED,
+                  "flow %s into %s: %s %s for which WHERE %s is not true, in batch %" G_GINT64_FORMAT, work->plan->name,
+                  work->plan->target, count, what, work->plan->where, work->batch->batch_id);
+  base_error_add_param (error, "count", count);
+  base_error_set_hint (
+      error, "WHERE of APPLY CHANGES does not filter, it promises what events and rows of the target are like");
+  return FALSE;
+}
+
+static gboolean
+refuse_null_sequences (AutoCdcWork *work, gint64 n, GError **error)
+{
+  g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
+
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,
                   "flow %s into %s: %s events with a NULL sequence in batch %" G_GINT64_FORMAT, work->plan->name,
                   work->plan->target, count, work->batch->batch_id);
   base_error_add_param (error, "nullCount", count);
   base_error_set_hint (error, "an expectation on the source that drops such rows lets the others through");
   return FALSE;
+}
+
+/* Truncates need no key. */
+static gboolean
+validate (AutoCdcWork *work, GError **error)
+{
+  const AutoCdcPlan *plan = work->plan;
+  guint n_keys = plan->keys->len;
+  g_autoptr (GString) counts = g_string_new ("SELECT count(*) - count(s)");
+  g_autofree gint64 *n = g_new0 (gint64, n_keys + 2);
+
+  g_string_append (counts, plan->where ? ", count(*) FILTER (NOT h)" : ", 0::BIGINT");
+  for (guint i = 0; i < n_keys; i++)
+    g_string_append_printf (counts, ", count(*) FILTER (k%u IS NULL%s)", i, plan->truncates ? " AND NOT t" : "");
+  g_string_append (counts, " FROM {events}");
+  if (!autocdc_work_numbers (work, counts->str, n, n_keys + 2, error))
+    return FALSE;
+  if (n[0] > 0)
+    return refuse_null_sequences (work, n[0], error);
+  if (!refuse_null_keys (work, n + 2, error))
+    return FALSE;
+  return n[1] == 0 || autocdc_refuse_promise (work, n[1], "events", error);
+}
+
+/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence and the conditions, which follow the columns. */
+static void
+append_conditions (AutoCdcWork *work, GString *columns)
+{
+  const AutoCdcPlan *plan = work->plan;
+  guint next = plan->columns->len;
+  g_autofree char *sequence = g_strdup_printf ("c%u", next++);
+
+  autocdc_append_value (columns, sequence, plan->sequence_type, plan->sequence_type);
+  if (plan->deletes)
+    g_string_append_printf (columns, " AS s, coalesce(c%u, false) AS d", next++);
+  else
+    g_string_append (columns, " AS s, false AS d");
+  if (plan->truncates)
+    g_string_append_printf (columns, ", coalesce(c%u, false) AS t", next++);
+  if (plan->where)
+    g_string_append_printf (columns, ", coalesce(c%u, false) AS h", next++);
 }
 
 gboolean
@@ -56,7 +101,6 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
   RelationLowering lowering = { .now_us = work->batch->clock_us, .session = work->session };
   g_autoptr (RelationText) text = relation_plan_lower (plan->events, &lowering, error);
   g_autoptr (GString) columns = g_string_new (NULL);
-  g_autofree char *sequence = NULL;
 
   if (!text)
     return FALSE;
@@ -77,20 +121,16 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
     autocdc_append_value (columns, name, column->type, column->type);
     g_string_append_printf (columns, " AS x%u, ", i);
   }
-  sequence = g_strdup_printf ("c%u", plan->columns->len);
-  autocdc_append_value (columns, sequence, plan->sequence_type, plan->sequence_type);
-  if (plan->deletes)
-    g_string_append_printf (columns, " AS s, coalesce(c%u, false) AS d", plan->columns->len + 1);
-  else
-    g_string_append (columns, " AS s, false AS d");
+  append_conditions (work, columns);
   autocdc_work_take (work, "columns", g_steal_pointer (&columns));
   autocdc_work_set (work, "source", relation_text_sql (text)->str);
   if (!autocdc_work_make (work, "events", "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
                           &work->n_events, error))
     return FALSE;
+  work->n_read = work->n_events;
   if (work->batch->events_read)
     work->batch->events_read (text, work->batch->events_read_data);
-  return work->n_events == 0 || validate (work, error);
+  return work->n_events == 0 || (validate (work, error) && autocdc_take_truncates (work, error));
 }
 
 /* Values of the batch's events: v<i> from x<source>, NULL where the source has no such column. */

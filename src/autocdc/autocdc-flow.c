@@ -67,7 +67,6 @@ check_supported (const AutoCdcFlow *flow, GError **error)
   } clauses[] = {
     { flow->from_snapshot, "FROM SNAPSHOT" },
     { flow->type == AUTOCDC_BITEMPORAL, "STORED AS BITEMPORAL" },
-    { flow->truncate_when != NULL, "APPLY AS TRUNCATE WHEN" },
     { flow->ignore_null || flow->ignore_null_columns || flow->ignore_null_except, "IGNORE NULL UPDATES" },
     { flow->columns_to_update != NULL, "COLUMNS TO UPDATE" },
     { flow->where != NULL, "WHERE" },

@@ -177,10 +177,8 @@ set_row_id_bases (AutoCdcWork *work)
   autocdc_work_take (work, "bases", g_steal_pointer (&bases));
 }
 
-/* A scan whose columns are p<i> by their place in the schema, fi, rn, rid (where a file holds it), hs, hb, hh. @inputs: (nullable): files instead of those
- * that may hold the batch's keys, each with one value, which becomes the column place. */
-static DeltaScan *
-new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs, GError **error)
+DeltaScan *
+autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
   const AutoCdcDomain *domain = work->layout->domain;
@@ -220,7 +218,7 @@ new_scan (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *
   if (!work->skips) {
     work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
     work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
-    if (delta_snapshot_n_files (snapshot) > 1 && !find_skips (work, present, error))
+    if (delta_snapshot_n_files (snapshot) > 1 && !work->clears && !find_skips (work, present, error))
       return NULL;
   }
   request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
@@ -249,7 +247,7 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
     return TRUE;
   }
   g_clear_pointer (&work->scan, delta_scan_unref);
-  if (!(work->scan = new_scan (work, snapshot, payload, NULL, error)))
+  if (!(work->scan = autocdc_scan_rows (work, snapshot, payload, NULL, error)))
     return FALSE;
   set_scan_keys (work, present, "q");
   set_row_id_bases (work);
@@ -270,16 +268,36 @@ input_clear (DeltaScanInput *input)
   g_strfreev ((char **) input->values);
 }
 
+GArray *
+autocdc_inputs_new (void)
+{
+  GArray *inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
+
+  g_array_set_clear_func (inputs, (GDestroyNotify) input_clear);
+  return inputs;
+}
+
+void
+autocdc_inputs_add (GArray *inputs, DeltaScan *scan, gint64 index)
+{
+  char **values = g_new0 (char *, 2);
+  DeltaScanInput input = { .file = delta_scan_file (scan, index),
+                           .rows = DELTA_SCAN_LIVE,
+                           .values = (const char *const *) values };
+
+  values[0] = g_strdup_printf ("%" G_GINT64_FORMAT, index);
+  g_array_append_val (inputs, input);
+}
+
 /* The files that hold rows of {old} with keys of {keys}, each with its index in {old} as its value. */
 static GArray *
 files_of_keys (AutoCdcWork *work, GError **error)
 {
   g_autofree char *sql = autocdc_work_text (work, "SELECT DISTINCT r.fi FROM {old} r SEMI JOIN {keys} q ON {J:r,q}");
   g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
-  g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (DeltaScanInput));
+  g_autoptr (GArray) inputs = autocdc_inputs_new ();
   const DuckChunk *chunk;
 
-  g_array_set_clear_func (inputs, (GDestroyNotify) input_clear);
   if (!result)
     return NULL;
   while (TRUE) {
@@ -287,16 +305,8 @@ files_of_keys (AutoCdcWork *work, GError **error)
       return NULL;
     if (!chunk)
       return g_steal_pointer (&inputs);
-    for (guint i = 0; i < chunk->n_rows; i++) {
-      gint64 index = duck_vector_int64 (&chunk->columns[0], i);
-      char **values = g_new0 (char *, 2);
-      DeltaScanInput input = { .file = delta_scan_file (work->scan, index),
-                               .rows = DELTA_SCAN_LIVE,
-                               .values = (const char *const *) values };
-
-      values[0] = g_strdup_printf ("%" G_GINT64_FORMAT, index);
-      g_array_append_val (inputs, input);
-    }
+    for (guint i = 0; i < chunk->n_rows; i++)
+      autocdc_inputs_add (inputs, work->scan, duck_vector_int64 (&chunk->columns[0], i));
   }
 }
 
@@ -314,7 +324,7 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
     define_no_rows (work, "rows");
     return TRUE;
   }
-  if (!(scan = new_scan (work, snapshot, TRUE, inputs, error)))
+  if (!(scan = autocdc_scan_rows (work, snapshot, TRUE, inputs, error)))
     return FALSE;
   append_payload (work, payload, present);
   set_scan_keys (work, present, "r");
@@ -342,8 +352,8 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
     return FALSE;
   autocdc_work_take (work, "state scan", g_steal_pointer (&scan));
   work->has_state = TRUE;
-  return autocdc_work_make (work, "state", "SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q}", NULL,
-                            error);
+  return autocdc_work_make (
+      work, "state", "SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}", NULL, error);
 }
 
 gboolean
@@ -535,13 +545,14 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
 
     autocdc_work_set (work, "held deletes", held);
   }
-  if (!autocdc_work_make (
-          work, "facts",
-          "SELECT {K}, s, o, d, b{V}, w, g, 0 AS src, NULL::BIGINT AS ri FROM {state}"
-          " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, hg, 1, ix FROM {rows} WHERE hb IS NOT NULL"
-          "{held deletes}"
-          " UNION ALL SELECT {K}, s, o, d, b{live values}, NULL, 0, 2, NULL FROM {batch}",
-          NULL, error) ||
+  if (!autocdc_work_make (work, "facts",
+                          "SELECT {K}, s, o, d, b{V}, w, g, 0 AS src, NULL::BIGINT AS ri FROM {state}"
+                          " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, hg, 1, ix FROM {rows} WHERE hb "
+                          "IS NOT NULL AND {T:ho}"
+                          "{held deletes}"
+                          " UNION ALL SELECT {K}, s, o, d, b{live values}, NULL, 0, 2, NULL FROM {batch} WHERE {T:o}"
+                          " AND (d AND o = {truncate order}) IS NOT TRUE",
+                          NULL, error) ||
       (!history && !autocdc_rank_facts (work, "facts", error)))
     return FALSE;
   if (!work->has_rows && !work->has_state && !history)

@@ -22,11 +22,14 @@ struct AutoCdcPlan {
   char *name;
   char *target;
   AutoCdcType type;
-  GPtrArray *columns;   /* (element-type AutoCdcColumn): selected, in source order */
-  GArray *keys;         /* (element-type guint): the columns that are keys, in the order of KEYS, or of the memory */
-  RelationPlan *events; /* columns …, the sequence, whether it is a delete */
+  GPtrArray *columns; /* (element-type AutoCdcColumn): selected, in source order */
+  GArray *keys;       /* (element-type guint): the columns that are keys, in the order of KEYS, or of the memory */
+  RelationPlan
+      *events; /* columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says */
   BaseType *sequence_type;
   gboolean deletes;         /* APPLY AS DELETE WHEN was given */
+  gboolean truncates;       /* APPLY AS TRUNCATE WHEN was given */
+  char *where;              /* (nullable): the condition of WHERE */
   GPtrArray *track_columns; /* (nullable) (element-type utf8) */
   GPtrArray *track_except;  /* (nullable) (element-type utf8) */
   GPtrArray *chosen;        /* (nullable): names of COLUMNS, for comparing flows */

@@ -2,6 +2,7 @@
 #include "autocdc-plan-private.h"
 #include "base-error.h"
 #include "base-text.h"
+#include "sql-print.h"
 
 #include <string.h>
 
@@ -33,6 +34,7 @@ autocdc_plan_unref (AutoCdcPlan *plan)
   g_array_unref (plan->keys);
   relation_plan_unref (plan->events);
   base_type_unref (plan->sequence_type);
+  g_free (plan->where);
   g_clear_pointer (&plan->track_columns, g_ptr_array_unref);
   g_clear_pointer (&plan->track_except, g_ptr_array_unref);
   g_clear_pointer (&plan->chosen, g_ptr_array_unref);
@@ -239,22 +241,21 @@ bind_sequence (AutoCdcPlan *plan, const SqlExpr *sequence, const BaseType *schem
 }
 
 static gboolean
-bind_delete (AutoCdcPlan *plan, const SqlExpr *condition, const BaseType *schema, const RelationContext *context,
-             GError **error)
+check_condition (const AutoCdcPlan *plan, const char *clause, const SqlExpr *condition, const BaseType *schema,
+                 const RelationContext *context, GError **error)
 {
   g_autoptr (BaseType) type = NULL;
   g_autofree char *text = NULL;
 
   if (!condition)
     return TRUE;
-  plan->deletes = TRUE;
   if (!(type = relation_expr_type (condition, schema, NULL, NULL, context, error)))
     return FALSE;
   if (base_type_kind (type) == BASE_TYPE_BOOLEAN)
     return TRUE;
   text = base_type_text (type);
   return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_FILTER_NOT_BOOLEAN,
-                         "flow %s: APPLY AS DELETE WHEN is of type %s, not a condition", plan->name, text);
+                         "flow %s: %s is of type %s, not a condition", plan->name, clause, text);
 }
 
 static gboolean
@@ -264,7 +265,9 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
   BaseType *schema = relation_plan_schema (source);
   g_autoptr (GArray) items = g_array_new (FALSE, TRUE, sizeof (RelationItem));
   RelationItem sequence = { .name = "sequence", .expr = flow->sequence_by };
-  RelationItem deleted = { .name = "delete", .expr = flow->delete_when };
+  const RelationItem conditions[] = { { .name = "delete", .expr = flow->delete_when },
+                                      { .name = "truncate", .expr = flow->truncate_when },
+                                      { .name = "where", .expr = flow->where } };
 
   for (guint i = 0; i < plan->columns->len; i++) {
     const AutoCdcColumn *column = plan->columns->pdata[i];
@@ -273,8 +276,12 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
     g_array_append_val (items, item);
   }
   g_array_append_val (items, sequence);
-  if (plan->deletes)
-    g_array_append_val (items, deleted);
+  for (guint i = 0; i < G_N_ELEMENTS (conditions); i++)
+    if (conditions[i].expr)
+      g_array_append_val (items, conditions[i]);
+  plan->deletes = flow->delete_when != NULL;
+  plan->truncates = flow->truncate_when != NULL;
+  plan->where = flow->where ? sql_print_expression (flow->where) : NULL;
   plan->events = relation_plan_project (source, (RelationItem *) (gpointer) items->data, items->len, context, error);
   return plan->events != NULL;
 }
@@ -303,7 +310,9 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
   if (!check_known (plan, plan->track_columns, "TRACK HISTORY ON", selected, present, error) ||
       !check_known (plan, plan->track_except, "TRACK HISTORY ON * EXCEPT", selected, present, error) ||
       !bind_sequence (plan, flow->sequence_by, schema, context, error) ||
-      !bind_delete (plan, flow->delete_when, schema, context, error) ||
+      !check_condition (plan, "APPLY AS DELETE WHEN", flow->delete_when, schema, context, error) ||
+      !check_condition (plan, "APPLY AS TRUNCATE WHEN", flow->truncate_when, schema, context, error) ||
+      !check_condition (plan, "WHERE", flow->where, schema, context, error) ||
       !bind_events (plan, flow, source, context, error))
     return FALSE;
   if (!(layout = autocdc_layout_new (plan, target, error)))

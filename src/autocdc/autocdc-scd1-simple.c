@@ -51,8 +51,10 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       work, "simple",
       "WITH"
       " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d OR g > 0) AS has_upsert FROM {state} GROUP BY {K}),"
-      " met AS (SELECT {K:g}, g.dm, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd) AS newest,"
-      " g.dm IS NOT NULL AND (k.sd IS NULL OR g.dm > k.sd) AS adds_delete, greatest(g.dm, k.sd) AS floor,"
+      " met AS (SELECT {K:g}, g.dm, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd, {known truncate order}) "
+      "AS newest,"
+      " g.dm IS NOT NULL AND (g.dm <= greatest(k.sd, {truncate order})) IS NOT TRUE AS adds_delete,"
+      " greatest(g.dm, k.sd, {truncate order}) AS floor,"
       " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um,"
       " coalesce(k.has_upsert, false) AS has_upsert, coalesce(r.n > 1 OR r.hb IS DISTINCT FROM {batch set}, false) AND "
       "r.ix IS NOT NULL"

@@ -1,6 +1,6 @@
 /* One try of one batch: the relations it goes through, and the text of its queries.
  *
- *   {events}   the batch as read: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
+ *   {events}   the batch as read, without its truncates: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
  *   {best}     its keys (SCD 1) or keys and sequences (SCD 2)
  *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete), v<i> the values of field i
  *   {keys}     the keys to look up, some perhaps twice
@@ -15,11 +15,12 @@
  *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of {new}
  *   {marks}    the same without values
  *   {add}      facts for a new state file
+ *   {cleared}  fi, rn of rows that the batch's truncate clears, beside those in {rows} and in work->cleared_files
  *
  * A relation is a temporary table autocdc_<name>, or, where a copy is not worth making, a SELECT in parentheses.
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
  * values with a leading comma, {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
- * {O:column} its order key, and {name} for a piece that was set by autocdc_work_set().
+ * {O:column} its order key, {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by autocdc_work_set().
  */
 #pragma once
 
@@ -50,11 +51,17 @@ typedef struct {
   DeltaScan *scan;      /* (nullable): that the rows came from */
   GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has */
   GBytes *batch_set;    /* what the batch's upserts author */
-  gint64 n_events;
-  gint64 n_keys;           /* of the batch; SCD 2: keys and sequences */
-  gint64 n_add;            /* rows of {add} */
-  gint64 n_simple_deletes; /* that {simple} has for {add} */
-  gint64 n_ties;           /* see AutoCdcOutcome */
+  json_t *truncate;     /* (nullable): the batch's newest truncate */
+  gboolean clears;      /* it is above the one that the target knew: rows of keys that the batch does not name may go */
+  GPtrArray *cleared_files; /* (element-type DeltaFile): all of whose rows go */
+  gint64 n_cleared;         /* rows of {cleared} and of cleared_files */
+  gint64 n_cleared_rows;    /* of {cleared} */
+  gint64 n_read;            /* rows of the batch */
+  gint64 n_events;          /* of {events} */
+  gint64 n_keys;            /* of the batch; SCD 2: keys and sequences */
+  gint64 n_add;             /* rows of {add} */
+  gint64 n_simple_deletes;  /* that {simple} has for {add} */
+  gint64 n_ties;            /* see AutoCdcOutcome */
 } AutoCdcWork;
 
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
@@ -105,10 +112,29 @@ void autocdc_set_no_values (AutoCdcWork *work);
 
 /* ---- the steps ---- */
 
-/* {events}; validates. */
+/* {events}, work->truncate; validates. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
+/* Refuses a batch for @n events or rows that break the promise of WHERE. FALSE. */
+gboolean autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error);
+/* Takes truncates out of {events}. */
+gboolean autocdc_take_truncates (AutoCdcWork *work, GError **error);
+/* Begins a try: the truncate that the target knows. */
+void autocdc_set_truncate (AutoCdcWork *work);
+/* Of the batch's newest truncate and the one that the target knew, the newer one becomes the layout's; {T:column}. */
+gboolean autocdc_hear_truncates (AutoCdcWork *work, GError **error);
+/* A batch that clears: {keys} gets keys whose rows the truncate may change otherwise than by clearing them. */
+gboolean autocdc_add_truncated_keys (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* {cleared}, work->cleared_files, of {rows} and their scan. */
+gboolean autocdc_find_cleared (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* {best}, {reduced}, {keys}, {batch}. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
+/* A scan whose columns are p<i> by their place in the schema, fi, rn, rid (where a file holds it), hs, hb, hh. @inputs: (nullable): files
+ * instead of those that may hold the batch's keys, each with one value, which becomes the column place. */
+DeltaScan *autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs,
+                              GError **error);
+/* The input of a scan that is the file @index of @scan; the array that autocdc_inputs_new() makes owns it. */
+GArray *autocdc_inputs_new (void);
+void autocdc_inputs_add (GArray *inputs, DeltaScan *scan, gint64 index);
 /* The relation @name with the columns of {rows}; without @payload no v, st and en. Sets work->scan. */
 gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload,
                                GError **error);

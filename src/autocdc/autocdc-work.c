@@ -19,6 +19,7 @@ autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationCo
   work->pieces = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   work->tables = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   work->sets = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  work->cleared_files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
   return work;
 }
 
@@ -45,6 +46,8 @@ autocdc_work_free (AutoCdcWork *work)
   g_hash_table_unref (work->pieces);
   g_hash_table_unref (work->tables);
   g_ptr_array_unref (work->sets);
+  g_ptr_array_unref (work->cleared_files);
+  json_decref (work->truncate);
   g_clear_pointer (&work->batch_set, g_bytes_unref);
   g_free (work);
 }
@@ -59,6 +62,7 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   autocdc_layout_free (work->layout);
   work->layout = layout;
   work->has_statements = layout->domain->gen > 0;
+  autocdc_set_truncate (work);
   g_clear_pointer (&work->scan, delta_scan_unref);
   g_clear_pointer (&work->skips, g_array_unref);
   g_clear_pointer (&work->constants, g_ptr_array_unref);
@@ -168,6 +172,11 @@ append_piece (AutoCdcWork *work, GString *out, const char *name, const char *arg
     g_autofree char *key = relation_order_key (argument, work->plan->sequence_type);
 
     g_string_append (out, key);
+  } else if (g_str_equal (name, "T")) {
+    if (work->layout->domain->truncate)
+      g_string_append_printf (out, "%s >= %s", argument, (char *) g_hash_table_lookup (work->pieces, "truncate order"));
+    else
+      g_string_append (out, "true");
   } else {
     g_assert_not_reached ();
   }

@@ -43,6 +43,48 @@ class TypeOne(unittest.TestCase):
             self.assertEqual(p.rows("SELECT * FROM one"), [(1, "b")])
 
 
+TRUNCATED_SQL = SQL.replace("APPLY AS DELETE WHEN operation = 'D' SEQUENCE", "APPLY AS DELETE WHEN operation = 'D'"
+                             " APPLY AS TRUNCATE WHEN operation = 'T' SEQUENCE", 1)
+TRUNCATED_SQL = TRUNCATED_SQL[:TRUNCATED_SQL.index("CREATE STREAMING TABLE two")]
+
+
+class Truncates(unittest.TestCase):
+    def test_rows_of_statements_are_below_later_truncates_and_above_earlier_ones(self):
+        with Project(TRUNCATED_SQL) as p:
+            p.add_file([event(1, "a", 5), event(2, "b", 5), event(3, "c", 9)])
+            p.update()
+            p.query("INSERT INTO one VALUES (7, 'first')")  # nothing is known of it: below every event
+            p.query("UPDATE one SET name = '!' WHERE id IN (2, 3)")
+            p.add_file([event(None, None, 6, "T"), event(2, "late", 5)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(3, "!")])
+            p.query("INSERT INTO one VALUES (8, 'after')")  # the truncate is known of it
+            p.add_file([event(8, "late", 5), event(9, "late", 5), event(6, "x", 7)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(3, "!"), (6, "x"), (8, "after")])
+            p.query("DELETE FROM one WHERE id = 6")
+            p.add_file([event(None, None, 7, "T"), event(6, "late", 7)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(3, "!")])
+            p.add_file([event(6, "back", 8), event(8, "back", 7)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(3, "!"), (6, "back"), (8, "back")])
+
+    def test_the_example_of_the_documentation(self):
+        events = [event(124, "Raul", 1), event(123, "Isabel", 1), event(125, "Mercedes", 2), event(126, "Lily", 2), event(None, None, 3, "T"),
+                  event(123, None, 6, "D"), event(125, "Mercedes", 6), event(125, "Mercedes", 5), event(123, "Isabel", 5)]
+        for properties in ("", " TBLPROPERTIES (delta.enableChangeDataFeed = true)", " TBLPROPERTIES (delta.enableRowTracking = true)"):
+            with Project(TRUNCATED_SQL.replace("TABLE one;", f"TABLE one{properties};")) as p:
+                for part in (events[:4], events[4:5], events[5:]):
+                    p.add_file(part)
+                    p.update()
+                self.assertEqual(p.rows("SELECT id, name FROM one"), [(125, "Mercedes")])
+                if properties:
+                    changes = sorted(p.rows("SELECT _change_type, id FROM table_changes('one', 0)"))
+                    self.assertEqual(changes, [("delete", i) for i in (123, 124, 125, 126)] +
+                                     [("insert", i) for i in (123, 124, 125, 125, 126)])
+
+
 class TypeTwo(unittest.TestCase):
     def test_a_touched_key_begins_anew(self):
         with Project(SQL) as p:

@@ -253,6 +253,121 @@ test_late_events_are_counted (void)
   assert_rows (bench, "1,c");
 }
 
+/* ---- truncates ---- */
+
+static Bench *
+truncating_bench (void)
+{
+  Bench *bench = bench_new (AUTOCDC_SCD1);
+  g_autoptr (GError) error = NULL;
+
+  bench->flow.truncate_when = sql_parse_expression (bench->arena, "op = 'T'", -1, NULL, &error);
+  g_assert_no_error (error);
+  return bench;
+}
+
+static guint
+n_files (Bench *bench)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, &error);
+
+  g_assert_no_error (error);
+  return delta_snapshot_n_files (snapshot);
+}
+
+#define U(id, v, q) "(" #id "::BIGINT, '" #v "', " #q "::BIGINT, 'U')"
+#define D(id, q)    "(" #id "::BIGINT, NULL::VARCHAR, " #q "::BIGINT, 'D')"
+#define T(q)        "(NULL::BIGINT, NULL::VARCHAR, " #q "::BIGINT, 'T')"
+
+/* Batches and what the target then has. */
+static const struct {
+  const char *batches[5];
+  const char *rows[5];
+} truncating[] = {
+  { { U (1, a, 3) ", " U (2, b, 2), T (3) }, { "1,a; 2,b", "1,a" } },
+  { { T (3), U (1, a, 3) ", " U (2, b, 2) }, { "", "1,a" } },
+  { { U (1, a, 1) ", " U (2, b, 5), T (3), U (1, c, 2) ", " U (3, d, 4), T (2) },
+    { "1,a; 2,b", "2,b", "2,b; 3,d", "2,b; 3,d" } },
+  { { T (6) ", " U (1, a, 4) ", " U (2, b, 7), T (3), T (8), U (2, c, 7) ", " U (2, d, 8) },
+    { "2,b", "2,b", "", "2,d" } },
+  { { D (1, 5), U (2, b, 2), T (3) ", " U (1, a, 4), U (2, c, 4) }, { "", "2,b", "", "2,c" } },
+  /* a newer event without effect is memory in a state file: the row stays by it */
+  { { U (1, a, 1), U (1, a, 5) ", " U (2, b, 1), T (3), U (1, b, 4), U (1, c, 6) },
+    { "1,a", "1,a; 2,b", "1,a", "1,a", "1,c" } },
+};
+
+static void
+test_truncate (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (truncating); i++) {
+    for (guint vectors = 0; vectors < 4; vectors++) {
+      g_autoptr (Bench) bench = truncating_bench ();
+
+      g_hash_table_insert (bench->properties, "delta.enableDeletionVectors", vectors & 1 ? "true" : "false");
+      g_hash_table_insert (bench->properties, "delta.enableChangeDataFeed", vectors & 2 ? "true" : "false");
+      for (guint j = 0; j < 5 && truncating[i].batches[j]; j++) {
+        apply_ok (bench, PLAIN, truncating[i].batches[j]);
+        assert_rows (bench, truncating[i].rows[j]);
+      }
+    }
+  }
+}
+
+/* A field that was authored below the truncate is NULL in a row that stands. */
+static void
+test_truncate_takes_fields (void)
+{
+  g_autoptr (Bench) bench = truncating_bench ();
+
+  apply_ok (bench, "id BIGINT, v STRING, w STRING, q BIGINT, op STRING",
+            "(1::BIGINT, 'a', 'x', 1::BIGINT, 'U'), (2::BIGINT, 'b', 'y', 1::BIGINT, 'U')");
+  apply_ok (bench, PLAIN, U (1, c, 5));
+  assert_rows (bench, "1,c,x; 2,b,y");
+  g_assert_cmpuint (apply_ok (bench, PLAIN, T (3)).n_upserted_rows, ==, 1);
+  assert_rows (bench, "1,c,-");
+}
+
+static void
+test_truncate_removes_whole_files (void)
+{
+  g_autoptr (Bench) bench = truncating_bench ();
+  AutoCdcOutcome outcome;
+
+  g_hash_table_insert (bench->properties, "delta.enableDeletionVectors", "true");
+  apply_ok (bench, PLAIN, U (1, a, 1) ", " U (2, b, 1) ", " U (3, c, 1));
+  apply_ok (bench, PLAIN, U (4, d, 2) ", " U (5, e, 9));
+  apply_ok (bench, PLAIN, U (6, f, 8) ", " D (7, 3) ", " D (8, 7));
+  apply_ok (bench, PLAIN, U (2, b, 4) ", " D (3, 4));
+  g_assert_cmpuint (n_files (bench), ==, 3);
+  outcome = apply_ok (bench, PLAIN, T (6));
+  g_assert_cmpuint (outcome.n_deleted_rows, ==, 3);
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 0);
+  g_assert_cmpuint (n_files (bench), ==, 2);
+  assert_rows (bench, "5,e; 6,f");
+  outcome = apply_ok (bench, PLAIN, T (10) ", " U (5, g, 11));
+  g_assert_cmpuint (outcome.n_deleted_rows, ==, 1);
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 1);
+  g_assert_cmpuint (outcome.n_state_rows, ==, 0);
+  g_assert_cmpuint (n_files (bench), ==, 1);
+  assert_rows (bench, "5,g");
+  outcome = apply_ok (bench, PLAIN, T (10) ", " U (9, late, 9) ", " D (9, 10));
+  g_assert_cmpint (outcome.version, ==, -1);
+  g_assert_cmpuint (outcome.n_source_events, ==, 3);
+  g_assert_cmpuint (outcome.n_late_events, ==, 1);
+}
+
+static void
+test_bad_truncates_write_nothing (void)
+{
+  g_autoptr (Bench) bench = truncating_bench ();
+
+  apply_ok (bench, PLAIN, U (1, a, 5));
+  apply_fails (bench, PLAIN, T (NULL), "AUTOCDC_MICROBATCH_VALIDATION.NULL_SEQUENCE");
+  apply_fails (bench, PLAIN, T (9) ", (NULL::BIGINT, 'b', 9::BIGINT, 'U')", "AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY");
+  assert_rows (bench, "1,a");
+}
+
 /* ---- another writer ---- */
 
 typedef struct {
@@ -300,6 +415,29 @@ test_another_writer_wins (void)
   g_assert_true (race.done);
   g_assert_cmpint (outcome.version, ==, 3);
   assert_rows (bench, "1,other; 2,b");
+}
+
+/* What another flow wrote below a truncate since this batch began goes too. */
+static void
+test_another_writer_is_truncated (void)
+{
+  g_autoptr (Bench) bench = truncating_bench (), other = bench_new (AUTOCDC_SCD1);
+  Race race = { bench, other, FALSE };
+  g_autoptr (GError) error = NULL;
+
+  apply_ok (bench, PLAIN, U (1, a, 5) ", " U (3, c, 5));
+  delta_table_unref (other->table);
+  store_unref (other->store);
+  other->store = store_open (NULL, bench->directory, &error);
+  g_assert_no_error (error);
+  other->table = delta_table_new (other->store, engine);
+  other->batch.run_id = "other run";
+  store_context_set_hook (bench->stores, race_hook, &race);
+  g_assert_cmpint (apply_ok (bench, PLAIN, T (6)).version, ==, 3);
+  store_context_set_hook (bench->stores, NULL, NULL);
+  assert_rows (bench, "1,other");
+  other->batch.batch_id++;
+  g_assert_cmpuint (apply_ok (other, PLAIN, U (2, late, 5)).n_late_events, ==, 1);
 }
 
 /* ---- retention ---- */
@@ -466,6 +604,11 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/nothing", test_nothing);
   g_test_add_func ("/autocdc/apply/rows-of-many-files", test_rows_of_many_files);
   g_test_add_func ("/autocdc/apply/late-events-are-counted", test_late_events_are_counted);
+  g_test_add_func ("/autocdc/apply/truncate", test_truncate);
+  g_test_add_func ("/autocdc/apply/truncate-takes-fields", test_truncate_takes_fields);
+  g_test_add_func ("/autocdc/apply/truncate-removes-whole-files", test_truncate_removes_whole_files);
+  g_test_add_func ("/autocdc/apply/bad-truncates-write-nothing", test_bad_truncates_write_nothing);
+  g_test_add_func ("/autocdc/apply/another-writer-is-truncated", test_another_writer_is_truncated);
   g_test_add_func ("/autocdc/apply/another-writer-wins", test_another_writer_wins);
   g_test_add_func ("/autocdc/apply/old-tombstones-go", test_old_tombstones_go);
   g_test_add_func ("/autocdc/apply/no-retention-in-order", test_no_retention_in_order);

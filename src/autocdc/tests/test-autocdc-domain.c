@@ -1,5 +1,6 @@
 /* The domain's text: what is written is read back; what is wrong has a name. */
 #include "autocdc-domain-private.h"
+#include "autocdc-value-private.h"
 #include "base-error.h"
 #include "base-json.h"
 
@@ -94,8 +95,8 @@ static const struct {
   { "trackHistory", "[]", MALFORMED },
   { "trackHistory", "{\"columns\": [1]}", MALFORMED },
   { "ignoreNull", "true", "UNSUPPORTED_FEATURE" },
-  { "truncate", "5", "UNSUPPORTED_FEATURE" },
-  { "gen", "1", MALFORMED }, /* without its hidden column */
+  { "truncate", "5", MALFORMED }, /* history knows none */
+  { "gen", "1", MALFORMED },      /* without its hidden column */
   { "gen", "-1", MALFORMED },
   { "fields", NULL, MISSING },
   { "fields", "[[]]", MALFORMED },
@@ -137,6 +138,67 @@ test_bad_entries (void)
   }
 }
 
+/* A truncate in the domain, by the type of the sequence; NULL = no value of the type. */
+static const struct {
+  const char *type, *json, *literal;
+} truncates[] = {
+  { "\"long\"", "-5", "CAST('-5' AS BIGINT)" },
+  { "\"long\"", "\"5\"", NULL },
+  { "\"long\"", "[5]", NULL },
+  { "\"byte\"", "127", "CAST('127' AS TINYINT)" },
+  { "\"byte\"", "128", NULL },
+  { "\"boolean\"", "true", "true" },
+  { "\"boolean\"", "1", NULL },
+  { "\"double\"", "\"1.5\"", "CAST('1.5' AS DOUBLE)" },
+  { "\"double\"", "\"NaN\"", "CAST('nan' AS DOUBLE)" },
+  { "\"double\"", "\"1.5'\"", NULL },
+  { "\"double\"", "1.5", NULL },
+  { "\"decimal(4,2)\"", "\"-12.30\"", "CAST('-12.30' AS DECIMAL(4,2))" },
+  { "\"decimal(4,2)\"", "\"-12.3\"", NULL },
+  { "\"decimal(4,2)\"", "\"123.45\"", NULL },
+  { "\"decimal(4,2)\"", "\"1'.30\"", NULL },
+  { "\"string\"", "\"o'\"", "'o'''" },
+  { "\"string\"", "5", NULL },
+  { "\"binary\"", "\"0f0\"", NULL },
+  { "\"binary\"", "\"zz\"", NULL },
+  { "\"timestamp\"", "1500000", "make_timestamptz(1500000)" },
+  { "\"date\"", "3000000000", NULL },
+};
+
+static void
+test_truncates (void)
+{
+  g_autoptr (AutoCdcDomain) domain = make_domain ();
+  g_autofree char *text = NULL;
+
+  domain->type = AUTOCDC_SCD1;
+  text = autocdc_domain_text (domain);
+  for (guint i = 0; i < G_N_ELEMENTS (truncates); i++) {
+    g_autoptr (json_t) json = base_json_parse (text, strlen (text), "domain", NULL);
+    g_autoptr (AutoCdcDomain) read = NULL;
+    g_autoptr (GError) error = NULL;
+    g_autofree char *with = NULL, *again = NULL;
+
+    json_object_set_new (json, "sequenceType",
+                         base_json_parse (truncates[i].type, strlen (truncates[i].type), "type", NULL));
+    json_object_set_new (json, "truncate",
+                         base_json_parse (truncates[i].json, strlen (truncates[i].json), "truncate", NULL));
+    with = base_json_text (json);
+    read = autocdc_domain_parse (with, &error);
+    if (!truncates[i].literal) {
+      g_assert_cmpstr (base_error_condition (error), ==, MALFORMED);
+      continue;
+    }
+    g_assert_no_error (error);
+    g_autoptr (GString) literal = g_string_new (NULL);
+
+    g_assert_true (autocdc_value_print (read->truncate, read->sequence_type, literal));
+    g_assert_cmpstr (literal->str, ==, truncates[i].literal);
+    again = base_json_text (read->truncate);
+    g_assert_cmpstr (again, ==, truncates[i].json);
+  }
+}
+
 static void
 test_not_json (void)
 {
@@ -158,6 +220,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/domain/statements-have-numbers", test_statements_have_numbers);
   g_test_add_func ("/autocdc/domain/fresh-names", test_fresh_names);
   g_test_add_func ("/autocdc/domain/bad-entries", test_bad_entries);
+  g_test_add_func ("/autocdc/domain/truncates", test_truncates);
   g_test_add_func ("/autocdc/domain/not-json", test_not_json);
   return g_test_run ();
 }

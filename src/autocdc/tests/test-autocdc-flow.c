@@ -56,7 +56,7 @@ static const struct {
   { "bitemporal without system sequence",
     { .keys = id, .sequence_by = &expr, .type = AUTOCDC_BITEMPORAL },
     "AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY" },
-  { "truncate", { .keys = id, .sequence_by = &expr, .truncate_when = &expr }, "UNSUPPORTED_FEATURE" },
+  { "truncate", { .keys = id, .sequence_by = &expr, .truncate_when = &expr }, NULL },
   { "ignore-null", { .keys = id, .sequence_by = &expr, .ignore_null = TRUE }, "UNSUPPORTED_FEATURE" },
   { "columns to update", { .keys = id, .sequence_by = &expr, .columns_to_update = "c" }, "UNSUPPORTED_FEATURE" },
   { "where", { .keys = id, .sequence_by = &expr, .where = &expr }, "UNSUPPORTED_FEATURE" },
