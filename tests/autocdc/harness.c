@@ -486,6 +486,38 @@ append_held_by_rows (Check *check, GString *all, const char *keys, const char *r
                           keys, none->str, now, now, join->str);
 }
 
+/* Whether events author some fields only: facts are then compared field by field. */
+static gboolean
+is_partial (Case *c)
+{
+  return c->flow.ignore_null || c->flow.ignore_null_columns || c->flow.ignore_null_except || c->flow.columns_to_update;
+}
+
+/* Of a SELECT of facts one row that the fact is there, and one for every field that it authors. */
+static void
+split_facts (Check *check, GString *facts, const char *keys, gsize n_fields)
+{
+  g_autofree char *place = g_strdup_printf ("%ss%s, d", keys, check->c->flow.type == AUTOCDC_BITEMPORAL ? ", y" : "");
+  g_autoptr (GString) names = g_string_new (place);
+  g_autofree char *all = NULL;
+
+  for (gsize i = 0; i < n_fields; i++)
+    g_string_append_printf (names, ", a%zu, v%zu", i, i);
+  all = g_strdup_printf ("(SELECT %s FROM (%s) case_facts(%s))", names->str, facts->str, names->str);
+  g_string_truncate (facts, 0);
+  for (gsize part = 0; part <= n_fields; part++) {
+    g_string_append_printf (facts, "%sSELECT %s", part ? " UNION ALL " : "", place);
+    for (gsize i = 0; i < n_fields; i++)
+      if (i == part)
+        g_string_append_printf (facts, ", true, v%zu", i);
+      else
+        g_string_append (facts, ", false, NULL");
+    g_string_append_printf (facts, " FROM %s", all);
+    if (part < n_fields)
+      g_string_append_printf (facts, " WHERE a%zu", part);
+  }
+}
+
 /* A SELECT of k<j>, s, y (bitemporal), d, a<i>, v<i> from rows and state files. (nullable): nothing holds facts. */
 static char *
 held_facts (Check *check)
@@ -515,6 +547,8 @@ held_facts (Check *check)
     append_held_by_rows (check, all, keys->str, row->str);
   if (json_array_size (json_object_get (check->domain, "files")) > 0)
     append_state (check, all, keys->str, state->str);
+  if (all->len > 0 && is_partial (check->c))
+    split_facts (check, all, keys->str, json_array_size (fields));
   return g_string_free (all, FALSE);
 }
 

@@ -11,7 +11,8 @@ A step of `batches` is
   a batch        {schema, events, clock, run, rows, facts, fields, columns, upserted, deleted}: `schema` is Spark's JSON of the source;
                  events, rows and facts are SELECTs in DuckDB's SQL; the clock is in seconds; `run` numbers the flows into the target.
                  Of a snapshot flow events are the snapshot, and `version` is SQL of its version. Facts have the columns k0…, s, y (bitemporal),
-                 d, for each field (a path) a<i>, v<i>: whether it is authored, and its value; and `needed`: whether it must still be known.
+                 d, for each field (a path) a<i>, v<i>: whether it is authored, and its value; and `needed`: whether it must still be known. With partial
+                 updates every field of an upsert is a row of its own, and one row says that the upsert is there.
                  `fault` {n, mode}: the store fails so at its n-th operation, then the batch comes again. `beside`: a maintenance at the
                  batch's first write into the log.
   maintenance    {maintain: "optimize" …}: rows and memory stay as they are
@@ -39,7 +40,7 @@ class Case:
         self.name, self.flow, self.types, self.properties = name, flow, types, properties
         self.retention, self.sequence = retention, sequence
         self.batches, self.events, self.fields, self.before = [], [], [], []
-        self.first = {}  # {identity of a fact: the clock of its first batch}
+        self.first = {}  # {place of a part of a fact: the clock of its first batch}
         flow.shapes = {c: shape_of(t) for c, t in types.items() if shape_of(t)}
 
     def add(self, columns, events, clock=None, **more):
@@ -48,8 +49,8 @@ class Case:
         self.fields += [c for c in columns if flow.targets(c) and c not in self.fields]
         self.events += events
         for event in events:
-            if not flow.is_truncate(event):
-                self.first.setdefault(model.identity_of_fact(model.fact_of(flow, event)), clock)
+            for part in [] if flow.is_truncate(event) else model.parts(flow, model.fact_of(flow, event)):
+                self.first.setdefault(self.place(part), clock)
         self.step(columns, select([(c, self.types[c]) for c in columns], events), clock, **more)
 
     def step(self, columns, text, clock, **more):
@@ -75,6 +76,10 @@ class Case:
     def paths(self):
         return [p for c in self.fields for p in self.flow.paths(c)]
 
+    @staticmethod
+    def place(part):
+        return model.frozen([part.key, part.s, part.y]), part.kind, frozenset(part.payload)
+
     def facts(self, clock):
         flow = self.flow
         columns = [(f"k{i}", self.types[k]) for i, k in enumerate(flow.keys)] + [("s", self.types[flow.seq])]
@@ -82,8 +87,8 @@ class Case:
         for i, path in enumerate(self.paths()):
             columns += [(f"a{i}", BOOLEAN), (f"v{i}", leaf_of(self.types[path[0]], path[1:]))]
 
-        def expired(fact):
-            return self.retention >= 0 and self.first[model.identity_of_fact(fact)] <= clock - self.retention
+        def expired(part):
+            return self.retention >= 0 and self.first[self.place(part)] <= clock - self.retention
 
         known = self.fact_rows(model.known(flow, self.events))
         needed = self.fact_rows(model.needed(flow, self.events, expired))

@@ -146,12 +146,13 @@ def fact_of(flow, event):
                 {} if kind == "D" else flow.payload(event))
 
 
-def identity_of_fact(fact):
-    return frozen(fact.key), frozen(fact.s), frozen(fact.y), fact.kind, frozenset(fact.payload)
+def identity_of_fact(flow, fact):
+    """With partial updates all upserts of one place are one fact, else those that author the same fields."""
+    return frozen(fact.key), frozen(fact.s), frozen(fact.y), fact.kind, None if flow.partial else frozenset(fact.payload)
 
 
 def joined(flow, a, b):
-    """Of two facts of one identity the one that stands for both: the greater row as a whole, or field by field the greater value."""
+    """The fact that stands for two of one identity: the greater row as a whole, or field by field the greater value."""
     if flow.partial:
         return a._replace(payload=merged([a.payload, b.payload]))
     names = sorted(a.payload, key=lambda path: ".".join(path).lower().encode())
@@ -174,22 +175,21 @@ def normalised(flow, events):
     for event in events:
         if not flow.is_truncate(event):
             fact = fact_of(flow, event)
-            ident = identity_of_fact(fact)
+            ident = identity_of_fact(flow, fact)
             out[ident] = joined(flow, out[ident], fact) if ident in out else fact
     return out
 
 
+def parts(flow, fact):
+    """A fact as memory is asked for it: with partial updates that it is there, and each field by itself."""
+    if not flow.partial or fact.kind == "D":
+        return [fact]
+    return [fact._replace(payload={})] + [fact._replace(payload={f: v}) for f, v in fact.payload.items()]
+
+
 def known(flow, events):
-    """{everything that makes a fact the same: fact}: all that any batches of the events can have made facts of."""
-    out = {}
-    for event in events:
-        if flow.is_truncate(event):
-            continue
-        fact = fact_of(flow, event)
-        group = out.setdefault(identity_of_fact(fact), {})
-        for other in [fact] + [joined(flow, fact, g) for g in group.values()]:
-            group[frozen(list(other.payload[f] for f in sorted(other.payload)))] = other
-    return [fact for group in out.values() for fact in group.values()]
+    """Parts of all facts."""
+    return [part for event in events if not flow.is_truncate(event) for part in parts(flow, fact_of(flow, event))]
 
 
 def by_key(facts):
@@ -308,34 +308,40 @@ def rows(flow, events):
 # --- memory -----------------------------------------------------------------------------------------------------------------
 
 
-def needed_of_scd1(facts, wipe):
+def needed_of_scd1(flow, facts, wipe):
     """The newest delete unless a truncate does the same; of the upserts that stand those at the newest sequence of one of their fields,
     or at the newest of all."""
     deletes = [f for f in facts if f.kind == "D"]
     low, alive = newest([f.s for f in deletes]), standing(facts, wipe)
     out = [f for f in deletes if frozen(f.s) == frozen(low) and (wipe is None or rank(low) > rank(wipe))]
-    authored = {}
+    authored, last = {}, None
     for s, group in at_each(alive, "s"):
-        authored |= {field: frozen(s) for f in group for field in f.payload} | {None: frozen(s)}
-    return out + [f for f in alive if any(authored[field] == frozen(f.s) for field in [None, *f.payload])]
+        authored |= {field: frozen(s) for f in group for field in f.payload}
+        last = frozen(s)
+    for fact in alive:
+        out += [p for p in parts(flow, fact) if any(authored[field] == frozen(p.s) for field in p.payload) or
+                (frozen(p.s) == last and not (flow.partial and p.payload))]
+    return out
 
 
 def needed(flow, events, expired=lambda fact: False):
-    """Facts that decide what any future event does. SCD 2 and bitemporal: all, but no upsert where there is a delete.
+    """Parts of the facts that decide what any future event does. SCD 2 and bitemporal: all, but no upsert where there is a delete.
 
-    expired: whether a fact is so old that it may be forgotten, if it is of a kind that may: deletes, and members inside a run of SCD 2
+    expired: whether a part is so old that it may be forgotten, if it is of a kind that may: deletes, and members inside a run of SCD 2
     that author nothing that is shown."""
     out, columns, wipe = [], columns_of(flow, events), newest_truncate(flow, events)
     for facts in by_key(normalised(flow, events).values()):
         if flow.scd == 1:
-            out += [f for f in needed_of_scd1(facts, wipe) if f.kind == "U" or not expired(f)]
+            out += [f for f in needed_of_scd1(flow, facts, wipe) if f.kind == "U" or not expired(f)]
             continue
         gone = {(frozen(f.s), frozen(f.y)) for f in facts if f.kind == "D"}
-        facts = [f for f in facts if f.kind == "D" or (frozen(f.s), frozen(f.y)) not in gone]
+        lasting = set()
         if flow.scd == 2:
             lasting = {frozen(s) for run in history(flow, facts, columns) for s in [run.first, run.last, *run.authors.values()]}
-            facts = [f for f in facts if (f.kind == "U" and frozen(f.s) in lasting) or not expired(f)]
-        out += facts
+        for fact in facts:
+            if fact.kind == "D" or (frozen(fact.s), frozen(fact.y)) not in gone:
+                lasts = flow.scd != 2 or (fact.kind == "U" and frozen(fact.s) in lasting)
+                out += [part for part in parts(flow, fact) if lasts or not expired(part)]
     return out
 
 
