@@ -9,6 +9,7 @@ import json
 import os
 import sys
 
+from autocdc_cases import NOT_YET
 from autocdc_types import BOOLEAN, DATE, INTEGER, LONG, STRING, map_of, schema, select, struct
 
 TYPES = {"bigint": LONG, "int": INTEGER, "string": STRING, "boolean": BOOLEAN, "date": DATE, "map<string,int>": map_of(STRING, INTEGER)}
@@ -48,15 +49,15 @@ def reason_left_out(case):
     flow = case["flow"] or {}
     if case["name"] in LEFT_OUT:
         return LEFT_OUT[case["name"]]
-    for clause, name in (("from_snapshot", "FROM SNAPSHOT"), ("apply_as_truncates", "APPLY AS TRUNCATE WHEN"),
-                         ("ignore_null_updates", "IGNORE NULL UPDATES")):
-        if flow.get(clause):
-            return f"{name} is refused by name"
+    for clause, name in (("from_snapshot", "snapshot"), ("apply_as_truncates", "truncate"), ("ignore_null_updates", "ignore null")):
+        if flow.get(clause) and name in NOT_YET:
+            return f"the clause is refused by name: {name}"
     return None
 
 
 def flow_of(flow):
     return {"keys": flow["keys"], "sequence": flow.get("sequence_by"), "delete": flow.get("apply_as_deletes"),
+            "truncate": flow.get("apply_as_truncates"), "ignore_null": flow.get("ignore_null_updates"), "snapshot": flow.get("from_snapshot"),
             "columns": flow.get("columns"), "except": flow.get("except_columns"), "scd": flow.get("stored_as_scd_type", 1),
             "track": flow.get("track_history_columns"), "track_except": flow.get("track_history_except")}
 
@@ -89,6 +90,8 @@ def convert(case):
             events = [e for b in batches[:i] for e in b or []]
         if events is not None:
             batch["events"] = select(columns, events)
+            if "snapshot_versions" in case:
+                batch["version"] = LONG.sql(case["snapshot_versions"][i])
         if i == failing:
             batch["error"] = CONDITIONS.get(error["class"], error["class"])
             out.append(batch)
@@ -98,7 +101,7 @@ def convert(case):
             target = target_columns(flows[i], sources, i)
             batch["columns"] = [n for n, _ in target]
             if flows[i].get("stored_as_scd_type", 1) == 2:
-                sequence = dict(columns)[flows[i]["sequence_by"]]
+                sequence = dict(columns)[flows[i]["sequence_by"]] if flows[i].get("sequence_by") else LONG
                 target += [("__START_AT", sequence), ("__END_AT", sequence)]
                 batch["columns"] += ["__START_AT", "__END_AT"]
             batch["rows"] = select(target, rows)
