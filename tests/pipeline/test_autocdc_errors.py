@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Every error of AUTO CDC by its name, through a whole pipeline: autocdc.md §2.1, §2.3, §5.1, §5.9 (report R34), §7.3."""
+import json
+import unittest
+
+from project import Project
+
+# A source with columns of many types, and a target; a case adds flows and more.
+SOURCE = """CREATE STREAMING TABLE src AS SELECT id, name, city, op, n, m, tags FROM STREAM read_files('${source}/src', format => 'json',
+  schema => 'id INT, name STRING, city STRING, op STRING, n INT, m MAP<STRING, INT>, tags ARRAY<STRING>');
+"""
+TARGET = "CREATE STREAMING TABLE t;\n"
+ROWS = [{"id": 1, "name": "a", "city": "x", "op": "U", "n": 1}, {"id": 2, "name": "b", "city": "y", "op": "U", "n": 2},
+        {"id": 1, "name": "c", "city": "x", "op": "U", "n": 3}]
+
+
+def flow(clauses, name="f", source="STREAM(src)", keys="KEYS (id)", verb="AUTO CDC"):
+    return f"CREATE FLOW {name} AS {verb} INTO t FROM {source} {keys} {clauses};\n"
+
+
+def renamed(column, to):
+    """A view that has a column of the source under another name."""
+    return f"CREATE TEMPORARY VIEW w AS SELECT * EXCEPT ({column}), {column} AS `{to}` FROM STREAM(src);\n"
+
+
+SECOND = "SEQUENCE BY n COLUMNS * EXCEPT (op, m)"
+TWO = SECOND + " STORED AS SCD TYPE 2"
+
+# Condition, what stands behind the source (TARGET where it has no streaming table of its own), what the message names.
+ILLEGAL = [
+    ("AUTOCDC_EMPTY_KEYS", flow("SEQUENCE BY n", keys="KEYS ()"), "KEYS"),
+    ("AUTOCDC_EMPTY_KEYS", flow("SEQUENCE BY n", keys=""), "KEYS"),
+    ("AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA", flow("SEQUENCE BY n", keys="KEYS (id, nokey)"), "nokey"),
+    ("AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA", flow("SEQUENCE BY n COLUMNS * EXCEPT (id, m)"), "id"),
+    ("AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA", flow("SEQUENCE BY n COLUMNS (name, city)"), "id"),
+    ("AUTOCDC_MISSING_SEQUENCE_BY", flow("COLUMNS * EXCEPT (m)"), "SEQUENCE BY"),
+    ("AUTOCDC_MISSING_SOURCE", "CREATE FLOW f AS AUTO CDC INTO t KEYS (id) SEQUENCE BY n;\n", "FROM"),
+    ("PARSE_SYNTAX_ERROR", flow("SEQUENCE BY n COLUMNS (id, name) COLUMNS * EXCEPT (op)"), "COLUMNS is written twice"),
+    ("PARSE_SYNTAX_ERROR", flow("SEQUENCE BY n STORED AS SCD TYPE 2 TRACK HISTORY ON name TRACK HISTORY ON * EXCEPT (city)"),
+     "TRACK HISTORY ON is written twice"),
+    ("PARSE_SYNTAX_ERROR", flow("SEQUENCE BY n IGNORE NULL UPDATES IGNORE NULL UPDATES ON (name)"), "IGNORE NULL UPDATES is written twice"),
+    ("AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2", flow("SEQUENCE BY n TRACK HISTORY ON name"), "SCD TYPE 2"),
+    ("AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2", flow("SEQUENCE BY n STORED AS SCD TYPE 1 TRACK HISTORY ON * EXCEPT (name)"), "SCD TYPE 2"),
+    ("AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2",
+     flow("SEQUENCE BY n SYSTEM SEQUENCE BY n STORED AS BITEMPORAL TRACK HISTORY ON name"), "SCD TYPE 2"),
+    ("AUTOCDC_TRUNCATE_REQUIRES_SCD1", flow("APPLY AS TRUNCATE WHEN op = 'T' SEQUENCE BY n STORED AS SCD TYPE 2"), "SCD TYPE 1"),
+    ("AUTOCDC_TRUNCATE_REQUIRES_SCD1",
+     flow("APPLY AS TRUNCATE WHEN op = 'T' SEQUENCE BY n SYSTEM SEQUENCE BY n STORED AS BITEMPORAL"), "SCD TYPE 1"),
+    ("AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST", flow("IGNORE NULL UPDATES ON () SEQUENCE BY n"), "list"),
+    ("AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT", flow("IGNORE NULL UPDATES SEQUENCE BY n COLUMNS TO UPDATE tags"), "IGNORE NULL UPDATES"),
+    ("AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT", flow("IGNORE NULL UPDATES ON (name) SEQUENCE BY n COLUMNS TO UPDATE tags"), "IGNORE NULL UPDATES"),
+    ("AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT", flow("SEQUENCE BY n SYSTEM SEQUENCE BY n STORED AS BITEMPORAL COLUMNS TO UPDATE tags"), "BITEMPORAL"),
+    ("AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY", flow("SEQUENCE BY n SYSTEM SEQUENCE BY n"), "BITEMPORAL"),
+    ("AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY", flow("SEQUENCE BY n SYSTEM SEQUENCE BY n STORED AS SCD TYPE 2"), "BITEMPORAL"),
+    ("AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY", flow("SEQUENCE BY n STORED AS BITEMPORAL"), "BITEMPORAL"),
+    ("AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA", flow("SEQUENCE BY n COLUMNS (id, nam, citty)"), "`nam`, `citty`, which is not among the columns `id`, `name`"),
+    ("AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA", flow("SEQUENCE BY n COLUMNS * EXCEPT (nothing)"), "`nothing`"),
+    ("AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA", flow(TWO + " TRACK HISTORY ON op"), "`op`"),
+    ("AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA", flow(TWO + " TRACK HISTORY ON * EXCEPT (nothing)"), "`nothing`"),
+    ("AUTOCDC_NON_COLUMN_IDENTIFIER", flow("SEQUENCE BY n", keys="KEYS (upper(id))"), "not an expression"),
+    ("AUTOCDC_NON_COLUMN_IDENTIFIER", flow("SEQUENCE BY n COLUMNS (id, 1)"), "not an expression"),
+    ("AUTOCDC_MULTIPART_COLUMN_IDENTIFIER", flow("SEQUENCE BY n", keys="KEYS (src.id)"), "backticks"),
+    ("AUTOCDC_MULTIPART_COLUMN_IDENTIFIER", flow("SEQUENCE BY n COLUMNS * EXCEPT (a.b)"), "backticks"),
+    ("AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT", renamed("city", "__START_AT") + flow(TWO, source="STREAM(w)"), "__START_AT"),
+    ("AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT", renamed("city", "__end_at") + flow(TWO, source="STREAM(w)"), "__end_at"),
+    ("AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT", renamed("city", "__autocdc_x") + flow(SECOND, source="STREAM(w)"), "__autocdc_x"),
+    ("AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT", renamed("city", "__AutoCdc_x") + flow(TWO, source="STREAM(w)"), "__AutoCdc_x"),
+    ("AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE", flow("SEQUENCE BY m"), "map<string,int>"),
+    ("AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE", "CREATE TEMPORARY VIEW w AS SELECT *, CAST(NULL AS VARIANT) AS v FROM STREAM(src);\n" + flow("SEQUENCE BY v", source="STREAM(w)"), "variant"),
+    ("AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE", flow("SEQUENCE BY STRUCT(n, m)"), "map<string,int>"),
+    ("AUTOCDC_MIXED_FLOWS_TO_TARGET", flow(SECOND) + "CREATE FLOW g AS INSERT INTO t BY NAME SELECT id FROM STREAM(src);\n", "`t`"),
+    ("AUTOCDC_MIXED_FLOWS_TO_TARGET", flow(SECOND) + "CREATE FLOW g AS INSERT INTO ONCE t BY NAME SELECT 1 AS id;\n", "`t`"),
+    ("AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT", flow(SECOND) + flow(SECOND, "g", keys="KEYS (id, name)"), "f and g"),
+    ("AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT",
+     "CREATE TEMPORARY VIEW w AS SELECT * EXCEPT (id), CAST(id AS BIGINT) AS id FROM STREAM(src);\n" + flow(SECOND) + flow(SECOND, "g", "STREAM(w)"), "f and g"),
+    ("AUTOCDC_INVALID_STATE.SCD_TYPE_DRIFT", flow(SECOND) + flow(TWO, "g"), "f and g"),
+    ("AUTOCDC_INVALID_STATE.SEQUENCING_TYPE_DRIFT", flow(SECOND) + flow(SECOND.replace("BY n", "BY CAST(n AS BIGINT)"), "g"), "f and g"),
+    ("AUTOCDC_INVALID_STATE.TRACK_HISTORY_DRIFT", flow(TWO) + flow(TWO + " TRACK HISTORY ON name", "g"), "f and g"),
+    ("AUTOCDC_FLOWS_DISAGREE", flow(SECOND) + flow("SEQUENCE BY n COLUMNS * EXCEPT (m)", "g"), "f and g"),
+    ("AUTOCDC_FLOWS_DISAGREE", flow(SECOND) + flow("SEQUENCE BY n COLUMNS (id, name)", "g"), "f and g"),
+    ("AUTOCDC_FLOWS_DISAGREE", "CREATE TEMPORARY VIEW w AS SELECT * EXCEPT (city), tags AS city FROM STREAM(src);\n" + flow(SECOND) + flow(SECOND, "g", "STREAM(w)"), "city"),
+    ("PIPELINE_DUPLICATE_IDENTIFIERS.FLOW", flow(SECOND) + flow(SECOND), "`f`"),
+    ("MULTIPART_FLOW_NAME_NOT_SUPPORTED", flow(SECOND, "a.f"), "one part"),
+    ("INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW", "CREATE TEMPORARY VIEW t AS SELECT 1 AS id;\n" + flow(SECOND), "`t`"),
+    ("INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW", "CREATE VIEW t AS SELECT 1 AS id;\n" + flow(SECOND), "`t`"),
+    ("AUTOCDC_TARGET_NOT_STREAMING_TABLE", "CREATE MATERIALIZED VIEW t AS SELECT 1 AS id;\n" + flow(SECOND), "`t`"),
+    ("PIPELINE_FLOW_TARGET_NOT_FOUND", flow(SECOND).replace("INTO t", "INTO nowhere"), "nowhere"),
+    ("PIPELINE_DATASET_WITHOUT_FLOW", "", "`t`"),
+    ("INCOMPATIBLE_BATCH_VIEW_READ", "CREATE TEMPORARY VIEW w AS SELECT 1 AS id, 2 AS n;\n" + flow("SEQUENCE BY n", source="STREAM(w)"), "`w`"),
+    ("CIRCULAR_DEPENDENCY", flow(SECOND, source="STREAM(t)"), "`t`"),
+    ("TABLE_OR_VIEW_NOT_FOUND", flow(SECOND, source="STREAM(nothing)"), "nothing"),
+    ("UNRESOLVED_COLUMN.WITH_SUGGESTION", flow("SEQUENCE BY nn COLUMNS * EXCEPT (m)"), "`nn`"),
+    ("UNRESOLVED_COLUMN.WITH_SUGGESTION", flow("APPLY AS DELETE WHEN opp = 'D' " + SECOND), "`opp`"),
+    ("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", flow("APPLY AS DELETE WHEN name " + SECOND), "string"),
+    ("USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE",
+     "CREATE STREAMING TABLE t (id INT, name STRING);\n" + flow(SECOND), "`t`|t does not declare"),
+    ("USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE",
+     "CREATE STREAMING TABLE t (id INT, name STRING);\n" + flow("SEQUENCE BY n COLUMNS (id, name) STORED AS SCD TYPE 2"), "__START_AT"),
+    ("USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE",
+     "CREATE STREAMING TABLE t (id INT, name STRING, __START_AT INT, __END_AT BIGINT);\n"
+     + flow("SEQUENCE BY n COLUMNS (id, name) STORED AS SCD TYPE 2"), "__END_AT"),
+]
+
+
+def written(p):
+    return sorted(str(f.relative_to(p.root)) for f in (p.root / "warehouse").rglob("*") if f.is_file() and ".sluice" not in f.parts)
+
+
+class Illegal(unittest.TestCase):
+    """§2.3: found at graph validation, before anything is written."""
+
+    def test_every_row_by_its_name(self):
+        for condition, sql, named in ILLEGAL:
+            target = "" if " t AS" in sql or "TABLE t (" in sql else TARGET
+            with self.subTest(condition, sql=sql), Project(SOURCE + target + sql) as p:
+                p.add_file(ROWS, "src")
+                for command in ("dry-run", "run"):
+                    result = p.run(command=command)
+                    self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                    self.assertIn(f"[{condition}]", result.stderr)
+                    self.assertRegex(result.stderr, named)
+                    self.assertRegex(result.stderr, r"pipeline\.sql:\d+:\d+")
+                    self.assertEqual([f for f in written(p) if "event" not in f], [])
+
+
+def one(columns="id INT, name STRING, city STRING, n INT, op STRING", keys="id", sequence="n", storage="SCD TYPE 2", more="", declared=""):
+    """One flow over files with a schema."""
+    return (f"CREATE TEMPORARY VIEW s AS SELECT * FROM STREAM read_files('${{source}}/src', format => 'json', schema => '{columns}');\n"
+            f"CREATE STREAMING TABLE t {declared};\nCREATE FLOW f AS AUTO CDC INTO t FROM STREAM(s) KEYS ({keys}) APPLY AS DELETE WHEN op = 'D' "
+            f"SEQUENCE BY {sequence} COLUMNS * EXCEPT (op) STORED AS {storage} {more};")
+
+
+def log_of(p, table="t"):
+    return sorted(f.name for f in (p.root / "warehouse" / table / "_delta_log").glob("*.json"))
+
+
+class Batches(unittest.TestCase):
+    """§5.1: a batch that is wrong fails its flow, writes nothing, and comes again."""
+
+    GOOD = {"id": 1, "name": "a", "city": "x", "n": 1, "op": "U"}
+    BAD = {
+        "NULL_KEY": (dict(keys="id, name"), [{"id": None, "n": 2}, {"name": "b", "n": 3}, {"id": 3, "n": 1, "op": "D"}], "id: 2, name: 2"),
+        "NULL_SEQUENCE": ({}, [{"id": 2, "name": "b"}, {"id": 3, "n": None, "op": "D"}], "2 events"),
+    }
+
+    def test_nothing_is_written_and_the_batch_comes_again(self):
+        for (condition, (flow_of, rows, counts)), storage in [(c, s) for c in self.BAD.items() for s in ("SCD TYPE 1", "SCD TYPE 2")]:
+            with self.subTest(condition, storage=storage), Project(one(storage=storage, **flow_of)) as p:
+                p.add_file([self.GOOD], "src")
+                p.update()
+                before, log = p.rows("SELECT * FROM t"), log_of(p)
+                p.add_file([{**self.GOOD, "name": "new", "n": 9}, *rows], "src")
+                for _ in range(2):
+                    result = p.run()
+                    self.assertEqual(result.returncode, 1)
+                    self.assertIn(f"[AUTOCDC_MICROBATCH_VALIDATION.{condition}]", result.stderr)
+                    self.assertIn(counts, result.stderr)
+                    self.assertEqual((p.rows("SELECT * FROM t"), log_of(p)), (before, log))
+                restarts = [e for e in p.events() if "is restarted" in e["message"]]
+                self.assertEqual(restarts, [], "a data error is not tried again")
+                # Expectations on the target are the way to let the others through.
+                p.sql(one(storage=storage, **flow_of, declared="(CONSTRAINT k EXPECT (id IS NOT NULL AND n IS NOT NULL AND (name IS NOT NULL OR op = 'D')) ON VIOLATION DROP ROW)"))
+                if condition == "NULL_SEQUENCE":
+                    p.update()
+                    self.assertIn("new", [r["name"] for r in p.query("SELECT name FROM t")])
+
+    def test_a_struct_sequence_is_null_only_as_a_whole(self):
+        with Project(one(sequence="STRUCT(n, op)")) as p:
+            p.add_file([{"id": 1, "name": "a", "n": None, "op": "U"}, {"id": 1, "name": "b", "n": 1, "op": None}], "src")
+            p.update()
+            self.assertEqual(p.rows("SELECT name FROM t WHERE __END_AT IS NULL"), [("b",)])
+        with Project(one(sequence="CASE WHEN n > 0 THEN STRUCT(n, op) END")) as p:
+            p.add_file([{"id": 1, "name": "a", "n": -1, "op": "U"}], "src")
+            self.assertIn("[AUTOCDC_MICROBATCH_VALIDATION.NULL_SEQUENCE]", p.run().stderr)
+
+    def test_a_source_that_is_not_append_only(self):
+        """§2.1 rule 10: it needs skipChangeCommits or its feed."""
+        body = "KEYS (id) SEQUENCE BY n;"
+        with Project(f"CREATE STREAMING TABLE t; CREATE FLOW f AS AUTO CDC INTO t FROM src {body}") as p:
+            p.query("CREATE TABLE src (id INT, n INT); INSERT INTO src VALUES (1, 1), (2, 1)")
+            p.update()
+            self.assertEqual([e["message"] for e in p.events() if e["level"] == "WARN"], ["AUTO CDC reads src as a stream; write STREAM(src) to say so."])
+            p.query("UPDATE src SET n = 5 WHERE id = 1")
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("[DELTA_SOURCE_TABLE_IGNORE_CHANGES]", result.stderr)
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, 1), (2, 1)])
+            p.sql(f"CREATE STREAMING TABLE t; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src WITH (skipChangeCommits = true) {body}")
+            p.query("INSERT INTO src VALUES (3, 1)")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, 1), (2, 1), (3, 1)])
+
+
+class Drift(unittest.TestCase):
+    """§5.9, report R34: run, then change each. A full refresh is the way back."""
+
+    ROWS = [{"id": 1, "name": "a", "city": "x", "n": 1, "op": "U"}, {"id": 1, "name": "b", "city": "y", "n": 2, "op": "U"}]
+    COLUMNS = "id INT, name STRING, city STRING, n INT, op STRING"
+    CASES = {
+        "another key": ("KEY_SCHEMA_DRIFT", dict(keys="name")),
+        "one key more": ("KEY_SCHEMA_DRIFT", dict(keys="id, name")),
+        "wider key": ("KEY_SCHEMA_DRIFT", dict(columns=COLUMNS.replace("id INT", "id BIGINT"))),
+        "other type of the key": ("KEY_SCHEMA_DRIFT", dict(columns=COLUMNS.replace("id INT", "id STRING"))),
+        "wider sequence": ("SEQUENCING_TYPE_DRIFT", dict(sequence="CAST(n AS BIGINT)")),
+        "struct for a sequence": ("SEQUENCING_TYPE_DRIFT", dict(sequence="STRUCT(n, op)")),
+        "type 1": ("SCD_TYPE_DRIFT", dict(storage="SCD TYPE 1", more="")),
+        "fewer tracked columns": ("TRACK_HISTORY_DRIFT", dict(more="TRACK HISTORY ON name")),
+        "other tracked columns": ("TRACK_HISTORY_DRIFT", dict(more="TRACK HISTORY ON * EXCEPT (city)")),
+        "other type of a column": ("COLUMN_TYPE_DRIFT", dict(columns=COLUMNS.replace("city STRING", "city DATE"))),
+        "wider column, not allowed": ("COLUMN_TYPE_DRIFT", dict(columns=COLUMNS.replace("n INT", "n BIGINT"), sequence="CAST(n AS INT)")),
+        "narrower text": ("COLUMN_TYPE_DRIFT", dict(columns=COLUMNS.replace("city STRING", "city INT"))),
+        "a struct for a column": ("COLUMN_TYPE_DRIFT", dict(columns=COLUMNS.replace("city STRING", "city STRUCT<a: STRING>"))),
+    }
+    NO_DRIFT = {
+        "another expression of the same type": dict(sequence="n + 0"),
+        "the same keys in another case": dict(keys="ID"),
+        "columns in another order and case": dict(columns="n INT, CITY STRING, op STRING, Name STRING, id INT"),
+        "the same tracking in other words": dict(more="TRACK HISTORY ON name, city, n"),
+        "narrower column": dict(columns=COLUMNS.replace("n INT", "n SMALLINT"), sequence="CAST(n AS INT)"),
+        "a column that is gone": dict(columns=COLUMNS.replace("city STRING, ", "")),
+        "a new column": dict(columns=COLUMNS + ", zip STRING"),
+    }
+
+    def test_r34_each_change_by_its_name(self):
+        for title, (condition, changes) in self.CASES.items():
+            with self.subTest(title), Project(one()) as p:
+                p.add_file(self.ROWS, "src")
+                p.update()
+                before, log = p.rows("SELECT * FROM t"), log_of(p)
+                p.sql(one(**changes))
+                result = p.run()
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"[AUTOCDC_INVALID_STATE.{condition}]", result.stderr)
+                self.assertRegex(result.stderr, "full refresh of t|refresh t fully|column city")
+                self.assertRegex(result.stderr, r"pipeline\.sql:\d+:\d+")
+                self.assertEqual((p.rows("SELECT * FROM t"), log_of(p)), (before, log))
+                p.update("--full-refresh", "t")
+                self.assertGreater(len(p.rows("SELECT * FROM t")), 0)
+
+    def test_what_is_no_drift(self):
+        for title, changes in self.NO_DRIFT.items():
+            with self.subTest(title), Project(one()) as p:
+                p.add_file(self.ROWS, "src")
+                p.update()
+                p.sql(one(**changes))
+                p.add_file([{"id": 1, "name": "c", "Name": "c", "city": "z", "CITY": "z", "n": 3, "op": "U", "zip": "0"}], "src")
+                p.update()
+                city = None if "gone" in title else "z"
+                # A field that an event does not author keeps the value of the run before it (R-AUTH a).
+                self.assertEqual(p.rows("SELECT id, name, city, n, __START_AT, __END_AT FROM t"),
+                                 [(1, "a", "x", 1, 1, 2), (1, "b", "y", 2, 2, 3), (1, "c", city or "y", 3, 3, None)])
+                names = [r["col_name"] for r in p.query("DESCRIBE t")]
+                self.assertEqual(names, ["id", "name", "city", "n"] + (["zip"] if "new" in title else []) + ["__START_AT", "__END_AT"])
+
+    def test_a_broken_memory_is_named(self):
+        with Project(one()) as p:
+            p.add_file(self.ROWS, "src")
+            p.update()
+            p.query("ALTER TABLE t DROP FEATURE `sluice.autoCdc`")
+            result = p.run()
+            self.assertIn("[AUTOCDC_INVALID_STATE.AUXILIARY_TABLE_PROPERTY_MISSING]", result.stderr)
+            p.update("--full-refresh", "t")
+            self.assertEqual(len(p.rows("SELECT * FROM t")), 2)
+
+
+class FullRefresh(unittest.TestCase):
+    """§7.3."""
+
+    def test_rows_and_memory_go_in_one_commit_and_the_table_stays(self):
+        for storage in ("SCD TYPE 1", "SCD TYPE 2"):
+            with self.subTest(storage), Project(one(storage=storage)) as p:
+                p.add_file([*Drift.ROWS, {"id": 2, "n": 7, "op": "D"}, {"id": 1, "name": "late", "city": "q", "n": 0, "op": "U"}], "src")
+                p.update()
+                rows, log, identity = p.rows("SELECT * FROM t"), log_of(p), p.query("DESCRIBE DETAIL t")[0]["id"]
+                p.update("--full-refresh", "t")
+                self.assertEqual(p.rows("SELECT * FROM t"), rows)
+                self.assertEqual(p.query("DESCRIBE DETAIL t")[0]["id"], identity)
+                new = [f for f in log_of(p) if f not in log]
+                actions = [json.loads(line) for line in (p.root / "warehouse" / "t" / "_delta_log" / new[0]).read_text().splitlines()]
+                self.assertEqual([a["commitInfo"]["operation"] for a in actions if "commitInfo" in a], ["FULL REFRESH"])
+                self.assertTrue(any("remove" in a for a in actions))
+                self.assertFalse(any("add" in a for a in actions))
+                domains = {a["domainMetadata"]["domain"]: a["domainMetadata"]["removed"] for a in actions if "domainMetadata" in a}
+                self.assertEqual(domains["sluice.autoCdc"], True)
+                self.assertEqual([d for d, removed in domains.items() if d.startswith("sluice.flow.") and not removed], [])
+                self.assertEqual([a["txn"]["version"] for a in actions if "txn" in a], [-1])
+                # The delete of key 2 is known anew, and what comes is judged by it.
+                p.add_file([{"id": 2, "name": "old", "city": "q", "n": 6, "op": "U"}], "src")
+                p.update()
+                self.assertEqual(p.rows("SELECT name FROM t WHERE id = 2"), [] if storage == "SCD TYPE 1" else [("old",)])
+
+    def test_what_statements_did_is_discarded(self):
+        with Project(one(storage="SCD TYPE 1")) as p:
+            p.add_file(Drift.ROWS, "src")
+            p.update()
+            p.query("UPDATE t SET name = 'edited'; INSERT INTO t VALUES (9, 'mine', 'z', 1)")
+            p.update("--full-refresh", "t")
+            self.assertEqual(p.rows("SELECT id, name FROM t"), [(1, "b")])
+
+    def test_a_source_that_lost_rows_loses_them(self):
+        with Project(one(storage="SCD TYPE 1")) as p:
+            p.add_file(Drift.ROWS, "src")
+            p.add_file([{"id": 2, "name": "kept", "city": "x", "n": 1, "op": "U"}], "src")
+            p.update()
+            min((p.root / "in" / "src").iterdir()).unlink()
+            p.update()
+            self.assertEqual(p.rows("SELECT id FROM t"), [(1,), (2,)])
+            p.update("--full-refresh-all")
+            self.assertEqual(p.rows("SELECT id FROM t"), [(2,)])
+
+    def test_a_protected_target_is_not_reset(self):
+        with Project(one(declared="TBLPROPERTIES (pipelines.reset.allowed = false)")) as p:
+            p.add_file(Drift.ROWS, "src")
+            p.update()
+            rows, log = p.rows("SELECT * FROM t"), log_of(p)
+            result = p.run("--full-refresh", "t")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("[PIPELINE_FULL_REFRESH_NOT_ALLOWED]", result.stderr)
+            self.assertEqual((p.rows("SELECT * FROM t"), log_of(p)), (rows, log))
+            p.update("--full-refresh-all")
+            self.assertEqual((p.rows("SELECT * FROM t"), log_of(p)), (rows, log))
+            self.assertEqual(len([e for e in p.events() if e["level"] == "WARN" and "keeps its rows" in e["message"]]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
