@@ -96,15 +96,18 @@ state_rows (const AutoCdcDomain *domain)
 static gboolean
 stage_cleared (AutoCdcWork *work, WriteBatch *write, gboolean changes, GError **error)
 {
-  const char *rows = "SELECT fi AS file_index, rn AS row_number FROM autocdc_cleared";
   GPtrArray *files = work->cleared_files;
+  g_autofree char *rows = NULL;
 
   if (work->n_cleared == 0)
     return TRUE;
   if (files->len > 0 && !write_batch_remove_files (write, (DeltaFile *const *) files->pdata, files->len, NULL, error))
     return FALSE;
-  if (work->n_cleared_rows > 0 && !write_batch_delete (write, work->scan, rows, NULL, error))
-    return FALSE;
+  if (work->n_cleared_rows > 0) {
+    rows = autocdc_work_text (work, "SELECT fi AS file_index, rn AS row_number FROM {cleared}");
+    if (!write_batch_delete (write, work->scan, rows, NULL, error))
+      return FALSE;
+  }
   return !changes || write_batch_changes_of_deleted (write, "delete", NULL, error);
 }
 

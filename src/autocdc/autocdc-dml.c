@@ -96,17 +96,17 @@ collect (AutoCdcDml *dml, WriteBatch *write, const char *rows, gint64 *n_added, 
   const GArray *columns = work->layout->key_columns;
 
   set_added_columns (work);
-  g_hash_table_add (work->tables, g_strdup ("removed_keys"));
   if (!write_batch_deleted (write, "autocdc_removed_keys", (const guint *) (gconstpointer) columns->data, columns->len,
                             error) ||
-      !autocdc_work_make (work, "removed", "SELECT {added keys} FROM autocdc_removed_keys", n_removed, error))
+      !autocdc_work_make (work, "removed", "SELECT {added keys} FROM autocdc_removed_keys", n_removed, error) ||
+      !duck_session_execute (work->session, "DROP TABLE temp.autocdc_removed_keys", work->cancel, error))
     return FALSE;
   if (!rows) {
     *n_added = 0;
     autocdc_work_define (work, "added key rows", "SELECT * FROM {removed} WHERE false");
   } else {
     autocdc_work_set (work, "source", rows);
-    if (!autocdc_work_make (work, "added", "FROM ({source})", n_added, error))
+    if (!autocdc_work_make_once (work, "added", "FROM ({source})", n_added, error))
       return FALSE;
     autocdc_work_define (work, "added key rows", "SELECT {added keys} FROM {added}");
   }

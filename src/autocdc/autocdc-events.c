@@ -124,13 +124,16 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
   append_conditions (work, columns);
   autocdc_work_take (work, "columns", g_steal_pointer (&columns));
   autocdc_work_set (work, "source", relation_text_sql (text)->str);
-  if (!autocdc_work_make (work, "events", "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
-                          &work->n_events, error))
+  if (!autocdc_work_make_once (work, "events", "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
+                               &work->n_events, error))
     return FALSE;
   work->n_read = work->n_events;
   if (work->batch->events_read)
     work->batch->events_read (text, work->batch->events_read_data);
-  return work->n_events == 0 || (validate (work, error) && autocdc_take_truncates (work, error));
+  if (work->n_events > 0 && (!validate (work, error) || !autocdc_take_truncates (work, error)))
+    return FALSE;
+  work->n_lasting = work->relations->len;
+  return TRUE;
 }
 
 /* Values of the batch's events: v<i> from x<source>, NULL where the source has no such column. */

@@ -124,8 +124,6 @@ autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_
 static gboolean
 add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
 {
-  gint64 n_added;
-
   if (work->n_simple_deletes == 0) {
     work->n_add = beside_general ? work->n_add : 0;
     return TRUE;
@@ -134,12 +132,9 @@ add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
                        "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w, 0::BIGINT "
                        "AS g FROM {simple} p"
                        " JOIN {reduced} b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex");
-  if (!beside_general)
-    return autocdc_work_make (work, "add", "FROM {simple deletes}", &work->n_add, error);
-  if (!autocdc_work_count (work, "INSERT INTO {add} FROM {simple deletes}", &n_added, error))
-    return FALSE;
-  work->n_add += n_added;
-  return TRUE;
+  return autocdc_work_make (work, "add",
+                            beside_general ? "FROM {add} UNION ALL FROM {simple deletes}" : "FROM {simple deletes}",
+                            &work->n_add, error);
 }
 
 gboolean

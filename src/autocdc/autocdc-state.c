@@ -176,14 +176,27 @@ fill_file_facts (AutoCdcWork *work, AutoCdcStateFile *file, GError **error)
 static gboolean
 drop_void (AutoCdcWork *work, GError **error)
 {
-  gint64 n_void;
-
   if (!work->has_statements || work->plan->type == AUTOCDC_SCD1)
     return autocdc_rank_facts (work, "merge", error);
-  return autocdc_work_count (work,
-                             "DELETE FROM autocdc_merge f WHERE EXISTS (SELECT 1 FROM autocdc_merge q WHERE {J:q,f}"
-                             " AND q.s IS NULL AND q.g > f.g)",
-                             &n_void, error);
+  return autocdc_work_make (work, "merge",
+                            "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
+                            " AND q.s IS NULL AND q.g > f.g)",
+                            NULL, error);
+}
+
+static gboolean
+drop_expired (AutoCdcWork *work, gint64 *n_expired, GError **error)
+{
+  gint64 cutoff = work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
+  g_autofree char *expired = g_strdup_printf ("d AND w < %" G_GINT64_FORMAT, cutoff);
+
+  if (work->batch->retention_seconds < 0)
+    return TRUE;
+  autocdc_work_set (work, "expired", expired);
+  if (!autocdc_work_count (work, "SELECT count(*) FROM {merge} WHERE {expired}", n_expired, error))
+    return FALSE;
+  return *n_expired == 0 ||
+         autocdc_work_make (work, "merge", "SELECT * FROM {merge} WHERE ({expired}) IS NOT TRUE", NULL, error);
 }
 
 /* Facts of @merge and of {add} together: one per (key, sequence, set), expired tombstones and, for SCD 1, what newer facts
@@ -192,30 +205,22 @@ static gboolean
 merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_expired, GError **error)
 {
   g_autoptr (GString) scan = g_string_new (NULL);
-  gint64 cutoff = work->batch->retention_seconds < 0
-                      ? G_MININT64
-                      : work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
-  g_autofree char *expired = g_strdup_printf ("d AND w < %" G_GINT64_FORMAT, cutoff);
-  gint64 n_idle;
 
   if (!autocdc_append_state_scan (work, table, merge, scan, error))
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
-  autocdc_work_set (work, "expired", expired);
   if (!autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}", NULL,
                           error) ||
       !drop_void (work, error) ||
       !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC", NULL,
                               error) ||
-      (cutoff != G_MININT64 &&
-       !autocdc_work_count (work, "DELETE FROM autocdc_merge WHERE {expired}", n_expired, error)))
+      !drop_expired (work, n_expired, error))
     return FALSE;
   return work->plan->type != AUTOCDC_SCD1 ||
-         autocdc_work_count (
-             work,
-             "DELETE FROM autocdc_merge f WHERE EXISTS (SELECT 1 FROM autocdc_merge q WHERE {J:q,f} AND q.o > f.o"
-             " AND (q.d OR (NOT f.d AND q.b = f.b)))",
-             &n_idle, error);
+         autocdc_work_make (work, "merge",
+                            "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
+                            " AND q.o > f.o AND (q.d OR (NOT f.d AND q.b = f.b)))",
+                            NULL, error);
 }
 
 gboolean

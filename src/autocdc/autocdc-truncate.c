@@ -16,7 +16,6 @@ autocdc_take_truncates (AutoCdcWork *work, GError **error)
   g_autofree char *sql = NULL;
   g_autoptr (DuckResult) result = NULL;
   const DuckChunk *chunk;
-  gint64 n_truncates;
 
   if (!work->plan->truncates)
     return TRUE;
@@ -27,10 +26,7 @@ autocdc_take_truncates (AutoCdcWork *work, GError **error)
   if (!chunk || chunk->n_rows == 0)
     return TRUE;
   work->truncate = autocdc_value_json (&chunk->columns[0], 0, work->plan->sequence_type);
-  if (!autocdc_work_count (work, "DELETE FROM {events} WHERE t", &n_truncates, error))
-    return FALSE;
-  work->n_events -= n_truncates;
-  return TRUE;
+  return autocdc_work_make (work, "events", "SELECT * FROM {events} WHERE NOT t", &work->n_events, error);
 }
 
 /* The pieces `<name>` and `<name> order`: a truncate's sequence and its order key. */

@@ -17,7 +17,8 @@
  *   {add}      facts for a new state file
  *   {cleared}  fi, rn of rows that the batch's truncate clears, beside those in {rows} and in work->cleared_files
  *
- * A relation is a temporary table autocdc_<name>, or, where a copy is not worth making, a SELECT in parentheses.
+ * A relation is rows kept in memory (or, when there are too many, in a temporary table), or, where a copy is not worth making, a SELECT in
+ * parentheses. It never changes: a step that changes one makes another of the same name.
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
  * values with a leading comma, {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
  * {O:column} its order key, {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by autocdc_work_set().
@@ -26,6 +27,7 @@
 
 #include "autocdc-plan-private.h"
 #include "delta-scan.h"
+#include "duck-rows.h"
 
 G_BEGIN_DECLS
 
@@ -37,7 +39,10 @@ typedef struct {
   BaseCancel *cancel;
   const AutoCdcBatch *batch;
   GHashTable *pieces;
-  GHashTable *tables; /* names that autocdc_work_make() was given */
+  GPtrArray *relations; /* (element-type DuckRows): what autocdc_work_make() made, the first n_lasting for all tries */
+  guint n_lasting, n_relations;
+  guint64 kept_bytes;
+  gboolean is_large; /* what was read once does not fit into memory */
 
   gboolean tracks_rows;    /* the target has row ids */
   gboolean has_general;    /* the general way ran in this try */
@@ -66,7 +71,7 @@ typedef struct {
 
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
                                BaseCancel *cancel);
-void autocdc_work_free (AutoCdcWork *work); /* drops the temporary tables */
+void autocdc_work_free (AutoCdcWork *work);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcWork, autocdc_work_free)
 /* Begins a try. @layout: (transfer full). */
 void autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout);
@@ -74,13 +79,16 @@ void autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout);
 void autocdc_work_set (AutoCdcWork *work, const char *piece, const char *text);
 void autocdc_work_take (AutoCdcWork *work, const char *piece, GString *text); /* @text: (transfer full) */
 char *autocdc_work_text (AutoCdcWork *work, const char *pattern);             /* (transfer full) */
-/* The relation @name is from now on the rows of a SELECT: a temporary table with them, or the SELECT itself wherever @name is used.
+/* The relation @name is from now on the rows of a SELECT: those that it gives now, or the SELECT itself wherever @name is used.
  * @n_rows: (out) (optional). */
 gboolean autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error);
 void autocdc_work_define (AutoCdcWork *work, const char *name, const char *pattern);
+/* autocdc_work_make() of a SELECT that must not run twice, not even a part of it. */
+gboolean autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows,
+                                 GError **error);
 /* The first row of a SELECT of @n_values integers, NULL as 0. */
 gboolean autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *values, guint n_values, GError **error);
-/* The same of one integer; of INSERT and DELETE: the number of rows. */
+/* The same of one integer. */
 gboolean autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error);
 
 /* Leaves one row of the table @name per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`).

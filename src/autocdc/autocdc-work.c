@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define KEPT_BYTES ((guint64) 96 << 20)
+
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
 {
@@ -17,7 +19,7 @@ autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationCo
   work->session = context->session;
   work->cancel = cancel;
   work->pieces = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  work->tables = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  work->relations = g_ptr_array_new_with_free_func ((GDestroyNotify) duck_rows_free);
   work->sets = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   work->cleared_files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
   return work;
@@ -26,30 +28,30 @@ autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationCo
 void
 autocdc_work_free (AutoCdcWork *work)
 {
-  g_autoptr (GString) drop = NULL;
-  GHashTableIter iter;
-  gpointer name;
-
   if (!work)
     return;
-  drop = g_string_new (NULL);
-  g_hash_table_iter_init (&iter, work->tables);
-  while (g_hash_table_iter_next (&iter, &name, NULL))
-    g_string_append_printf (drop, "DROP TABLE IF EXISTS temp.autocdc_%s;", (char *) name);
-  if (drop->len > 0)
-    (void) duck_session_execute (work->session, drop->str, NULL, NULL);
   delta_scan_unref (work->scan);
   g_clear_pointer (&work->skips, g_array_unref);
   g_clear_pointer (&work->constants, g_ptr_array_unref);
   autocdc_layout_free (work->layout);
   autocdc_plan_unref (work->plan);
   g_hash_table_unref (work->pieces);
-  g_hash_table_unref (work->tables);
+  g_ptr_array_unref (work->relations);
   g_ptr_array_unref (work->sets);
   g_ptr_array_unref (work->cleared_files);
   json_decref (work->truncate);
   g_clear_pointer (&work->batch_set, g_bytes_unref);
   g_free (work);
+}
+
+/* Those of the last try. */
+static void
+forget_relations (AutoCdcWork *work)
+{
+  g_ptr_array_set_size (work->relations, (gint) work->n_lasting);
+  work->kept_bytes = 0;
+  for (guint i = 0; i < work->n_lasting; i++)
+    work->kept_bytes += duck_rows_bytes (work->relations->pdata[i]);
 }
 
 void
@@ -59,6 +61,7 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   g_autofree guint8 *bytes = NULL;
   g_autoptr (GString) set = g_string_new (NULL);
 
+  forget_relations (work);
   autocdc_layout_free (work->layout);
   work->layout = layout;
   work->has_statements = layout->domain->gen > 0;
@@ -203,19 +206,37 @@ autocdc_work_text (AutoCdcWork *work, const char *pattern)
   return g_string_free (out, FALSE);
 }
 
+static gboolean
+make (AutoCdcWork *work, const char *name, const char *pattern, gboolean once, gint64 *n_rows, GError **error)
+{
+  g_autofree char *select = autocdc_work_text (work, pattern);
+  g_autofree char *table = g_strdup_printf ("autocdc_%s_%u", name, work->n_relations++);
+  guint64 most = work->batch->kept_bytes > 0 ? work->batch->kept_bytes : KEPT_BYTES;
+  guint64 room = work->is_large ? 0 : most - MIN (work->kept_bytes, most);
+  DuckRows *rows = duck_rows_new (work->session, select, room, table, once, work->cancel, error);
+
+  if (!rows)
+    return FALSE;
+  g_ptr_array_add (work->relations, rows);
+  work->kept_bytes += duck_rows_bytes (rows);
+  autocdc_work_set (work, name, duck_rows_relation (rows));
+  if (n_rows)
+    *n_rows = duck_rows_count (rows);
+  return TRUE;
+}
+
 gboolean
 autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error)
 {
-  g_autofree char *select = autocdc_work_text (work, pattern), *table = g_strconcat ("autocdc_", name, NULL);
-  g_autofree char *sql = g_strconcat ("CREATE OR REPLACE TEMP TABLE ", table, " AS ", select, NULL);
-  gint64 n;
+  return make (work, name, pattern, FALSE, n_rows, error);
+}
 
-  g_hash_table_add (work->tables, g_strdup (name));
-  if (!duck_session_query_int64 (work->session, sql, work->cancel, &n, NULL, error))
+gboolean
+autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error)
+{
+  if (!make (work, name, pattern, TRUE, n_rows, error))
     return FALSE;
-  autocdc_work_set (work, name, table);
-  if (n_rows)
-    *n_rows = n;
+  work->is_large = work->is_large || duck_rows_is_table (work->relations->pdata[work->relations->len - 1]);
   return TRUE;
 }
 
@@ -261,11 +282,10 @@ count_ties (AutoCdcWork *work, gint64 *n_ties, GError **error)
 
   autocdc_append_hash (work, hash, "f");
   autocdc_work_take (work, "tie hash", g_steal_pointer (&hash));
-  if (!autocdc_work_count (
-          work,
-          "SELECT count(*) FROM (SELECT 1 FROM {table} f SEMI JOIN autocdc_twice t ON {J:f,t}{equal names}"
-          " WHERE NOT f.d GROUP BY {K:f}{our names} HAVING min({tie hash}) <> max({tie hash}))",
-          &n, error))
+  if (!autocdc_work_count (work,
+                           "SELECT count(*) FROM (SELECT 1 FROM {table} f SEMI JOIN {twice} t ON {J:f,t}{equal names}"
+                           " WHERE NOT f.d GROUP BY {K:f}{our names} HAVING min({tie hash}) <> max({tie hash}))",
+                           &n, error))
     return FALSE;
   *n_ties += n;
   return TRUE;
@@ -294,12 +314,11 @@ autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *i
   if (n_twice == 0)
     return TRUE;
   return (!n_ties || count_ties (work, n_ties, error)) &&
-         autocdc_work_make (
-             work, name,
-             "SELECT f.* FROM {table} f ANTI JOIN autocdc_twice t ON {J:f,t}{equal names} UNION ALL"
-             " SELECT * FROM (SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
-             " SEMI JOIN autocdc_twice t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then})",
-             NULL, error);
+         autocdc_work_make (work, name,
+                            "SELECT f.* FROM {table} f ANTI JOIN {twice} t ON {J:f,t}{equal names} UNION ALL"
+                            " SELECT * FROM (SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
+                            " SEMI JOIN {twice} t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then})",
+                            NULL, error);
 }
 
 /* ---- sets ---- */

@@ -1,27 +1,20 @@
 /* Lent objects: see duck-lend.h. The registry maps handles to reference-counted objects; a call into an object holds a
  * reference, so taking back never pulls it away from under a running thread.
  *
- * The four functions are kernels and one table function. Per vector of 2048 rows a kernel looks its handle up once.
+ * The four functions are kernels and one table function; kept rows are in duck-rows.c. Per vector of 2048 rows a kernel looks its handle up once.
  */
 #include "duck-lend.h"
 
-#include "duck-private.h"
+#include "duck-lend-private.h"
 #include "duck-table-private.h"
 
-typedef enum {
-  LENT_FILTER,
-  LENT_TABLE,
-  LENT_COUNTER,
-  LENT_PICKER,
-} LentKind;
-
-typedef struct {
+struct DuckLent {
   gatomicrefcount refs;
-  LentKind kind;
-  const DuckFilterFuncs *filter; /* LENT_FILTER */
-  const DuckPickerFuncs *picker; /* LENT_PICKER */
-  gpointer object;               /* the filter's or picker's self, the DuckTable, the DuckCounter */
-} Lent;
+  DuckLentKind kind;
+  const DuckFilterFuncs *filter; /* DUCK_LENT_FILTER */
+  const DuckPickerFuncs *picker; /* DUCK_LENT_PICKER */
+  gpointer object; /* the filter's or picker's self, the DuckTable, the DuckCounter, the rows of duck-rows.c */
+};
 
 struct DuckCounter {
   gatomicrefcount refs;
@@ -38,25 +31,28 @@ struct DuckCounter {
   char *failed_row;
 };
 
-static void
-lent_unref (gpointer data)
+void
+duck_lent_unref (gpointer data)
 {
-  Lent *lent = data;
+  DuckLent *lent = data;
 
   if (lent == NULL || !g_atomic_ref_count_dec (&lent->refs))
     return;
   switch (lent->kind) {
-  case LENT_FILTER:
+  case DUCK_LENT_FILTER:
     if (lent->filter->free != NULL)
       lent->filter->free (lent->object);
     break;
-  case LENT_TABLE:
+  case DUCK_LENT_TABLE:
     duck_table_free (lent->object);
     break;
-  case LENT_COUNTER:
+  case DUCK_LENT_COUNTER:
     duck_counter_unref (lent->object);
     break;
-  case LENT_PICKER:
+  case DUCK_LENT_ROWS:
+    duck_kept_free (lent->object);
+    break;
+  case DUCK_LENT_PICKER:
     if (lent->picker->free != NULL)
       lent->picker->free (lent->object);
     break;
@@ -64,12 +60,10 @@ lent_unref (gpointer data)
   g_free (lent);
 }
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Lent, lent_unref)
-
-static Lent *
-lent_new (LentKind kind, gpointer object)
+static DuckLent *
+lent_new (DuckLentKind kind, gpointer object)
 {
-  Lent *lent = g_new0 (Lent, 1);
+  DuckLent *lent = g_new0 (DuckLent, 1);
 
   g_atomic_ref_count_init (&lent->refs);
   lent->kind = kind;
@@ -79,7 +73,7 @@ lent_new (LentKind kind, gpointer object)
 
 /* @lent: (transfer full). */
 static guint64
-lend (DuckEngine *engine, Lent *lent)
+lend (DuckEngine *engine, DuckLent *lent)
 {
   g_mutex_lock (&engine->lend_lock);
   guint64 handle = ++engine->last_handle;
@@ -88,12 +82,11 @@ lend (DuckEngine *engine, Lent *lent)
   return handle;
 }
 
-/* Returns: (transfer full). */
-static Lent *
-find_lent (DuckEngine *engine, guint64 handle, LentKind kind, GError **error)
+DuckLent *
+duck_lent_find (DuckEngine *engine, guint64 handle, DuckLentKind kind, GError **error)
 {
   g_mutex_lock (&engine->lend_lock);
-  Lent *lent = g_hash_table_lookup (engine->lent, &handle);
+  DuckLent *lent = g_hash_table_lookup (engine->lent, &handle);
   if (lent != NULL && lent->kind == kind)
     g_atomic_ref_count_inc (&lent->refs);
   else
@@ -105,6 +98,12 @@ find_lent (DuckEngine *engine, guint64 handle, LentKind kind, GError **error)
   return lent;
 }
 
+gpointer
+duck_lent_object (const DuckLent *lent)
+{
+  return lent->object;
+}
+
 void
 duck_engine_take_back (DuckEngine *engine, guint64 handle)
 {
@@ -114,13 +113,13 @@ duck_engine_take_back (DuckEngine *engine, guint64 handle)
   (void) g_hash_table_steal_extended (engine->lent, &handle, &key, &lent); /* an unknown handle is ignored */
   g_mutex_unlock (&engine->lend_lock);
   g_free (key);
-  lent_unref (lent); /* outside the lock: it may run the owner's code */
+  duck_lent_unref (lent); /* outside the lock: it may run the owner's code */
 }
 
 guint64
 duck_engine_lend_filter (DuckEngine *engine, const DuckFilterFuncs *funcs, gpointer self)
 {
-  Lent *lent = lent_new (LENT_FILTER, self);
+  DuckLent *lent = lent_new (DUCK_LENT_FILTER, self);
 
   lent->filter = funcs;
   return lend (engine, lent);
@@ -129,7 +128,7 @@ duck_engine_lend_filter (DuckEngine *engine, const DuckFilterFuncs *funcs, gpoin
 guint64
 duck_engine_lend_picker (DuckEngine *engine, const DuckPickerFuncs *funcs, gpointer self)
 {
-  Lent *lent = lent_new (LENT_PICKER, self);
+  DuckLent *lent = lent_new (DUCK_LENT_PICKER, self);
 
   lent->picker = funcs;
   return lend (engine, lent);
@@ -138,14 +137,20 @@ duck_engine_lend_picker (DuckEngine *engine, const DuckPickerFuncs *funcs, gpoin
 guint64
 duck_engine_lend_table (DuckEngine *engine, DuckTable *table)
 {
-  return lend (engine, lent_new (LENT_TABLE, table));
+  return lend (engine, lent_new (DUCK_LENT_TABLE, table));
 }
 
 guint64
 duck_engine_lend_counter (DuckEngine *engine, DuckCounter *counter)
 {
   g_assert (counter != NULL);
-  return lend (engine, lent_new (LENT_COUNTER, duck_counter_ref (counter)));
+  return lend (engine, lent_new (DUCK_LENT_COUNTER, duck_counter_ref (counter)));
+}
+
+guint64
+duck_lend_rows (DuckEngine *engine, gpointer kept)
+{
+  return lend (engine, lent_new (DUCK_LENT_ROWS, kept));
 }
 
 /* ---- holds ---- */
@@ -201,7 +206,7 @@ run_live (const DuckKernelCall *call, GError **error)
   for (guint start = 0, end; start < call->n_rows; start = end) {
     for (end = start + 1; end < call->n_rows && handles[end] == handles[start]; end++)
       ;
-    g_autoptr (Lent) lent = find_lent (call->user_data, handles[start], LENT_FILTER, error);
+    g_autoptr (DuckLent) lent = duck_lent_find (call->user_data, handles[start], DUCK_LENT_FILTER, error);
     if (lent == NULL ||
         !lent->filter->test (lent->object, files + start, rows + start, end - start, live + start, error))
       return FALSE;
@@ -222,7 +227,7 @@ run_pick (const DuckKernelCall *call, GError **error)
   for (guint start = 0, end; start < call->n_rows; start = end) {
     for (end = start + 1; end < call->n_rows && handles[end] == handles[start]; end++)
       ;
-    g_autoptr (Lent) lent = find_lent (call->user_data, handles[start], LENT_PICKER, error);
+    g_autoptr (DuckLent) lent = duck_lent_find (call->user_data, handles[start], DUCK_LENT_PICKER, error);
     if (lent == NULL ||
         !lent->picker->pick (lent->object, files + start, rows + start, end - start, picks + start, error))
       return FALSE;
@@ -271,8 +276,8 @@ run_expect (const DuckKernelCall *call, GError **error)
 {
   if (call->n_rows == 0)
     return TRUE;
-  g_autoptr (Lent) lent =
-      find_lent (call->user_data, duck_vector_get (&call->args[0], guint64, 0), LENT_COUNTER, error);
+  g_autoptr (DuckLent) lent =
+      duck_lent_find (call->user_data, duck_vector_get (&call->args[0], guint64, 0), DUCK_LENT_COUNTER, error);
   if (lent == NULL)
     return FALSE;
   DuckCounter *counter = lent->object;
@@ -299,8 +304,8 @@ run_expect_fail (const DuckKernelCall *call, GError **error)
 {
   if (call->n_rows == 0)
     return TRUE;
-  g_autoptr (Lent) lent =
-      find_lent (call->user_data, duck_vector_get (&call->args[0], guint64, 0), LENT_COUNTER, error);
+  g_autoptr (DuckLent) lent =
+      duck_lent_find (call->user_data, duck_vector_get (&call->args[0], guint64, 0), DUCK_LENT_COUNTER, error);
   if (lent == NULL)
     return FALSE;
   DuckCounter *counter = lent->object;
@@ -431,7 +436,7 @@ duck_counter_failure (DuckCounter *counter, guint *index, char **row_json)
 
 /* A scan of a lent table: made at bind, shared by its threads. */
 typedef struct {
-  Lent *lent;
+  DuckLent *lent;
 } FilesBind;
 
 typedef struct {
@@ -445,7 +450,7 @@ files_bind_free (void *data)
 {
   FilesBind *bind = data;
 
-  lent_unref (bind->lent);
+  duck_lent_unref (bind->lent);
   g_free (bind);
 }
 
@@ -467,7 +472,7 @@ files_bind (duckdb_bind_info info)
   GError *error = NULL;
 
   duckdb_destroy_value (&value);
-  Lent *lent = find_lent (engine, handle, LENT_TABLE, &error);
+  DuckLent *lent = duck_lent_find (engine, handle, DUCK_LENT_TABLE, &error);
   if (lent == NULL) {
     g_autofree char *text = duck_error_wrap (engine, error);
     duckdb_bind_set_error (info, text);
@@ -518,33 +523,35 @@ files_scan (duckdb_function_info info, duckdb_data_chunk output)
   duckdb_data_chunk_set_size (output, n_rows);
 }
 
-static gboolean
-register_files (DuckEngine *engine, GError **error)
+gboolean
+duck_lend_table_function (DuckEngine *engine, const char *name, duckdb_table_function_bind_t bind,
+                          duckdb_table_function_init_t init, duckdb_table_function_t scan, GError **error)
 {
   duckdb_table_function function = duckdb_create_table_function ();
   duckdb_logical_type handle = duckdb_create_logical_type (DUCKDB_TYPE_UBIGINT);
 
-  duckdb_table_function_set_name (function, "sluice_files");
+  duckdb_table_function_set_name (function, name);
   duckdb_table_function_add_parameter (function, handle);
   duckdb_destroy_logical_type (&handle);
   duckdb_table_function_set_extra_info (function, engine, NULL);
-  duckdb_table_function_set_bind (function, files_bind);
-  duckdb_table_function_set_init (function, files_init);
-  duckdb_table_function_set_function (function, files_scan);
+  duckdb_table_function_set_bind (function, bind);
+  duckdb_table_function_set_init (function, init);
+  duckdb_table_function_set_function (function, scan);
   duckdb_table_function_supports_projection_pushdown (function, true);
   duckdb_state state = duckdb_register_table_function (engine->kernel_connection, function);
   duckdb_destroy_table_function (&function);
   if (state == DuckDBSuccess)
     return TRUE;
-  return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "DuckDB refused the table function sluice_files");
+  return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "DuckDB refused the table function %s", name);
 }
 
 gboolean
 duck_engine_init_lend (DuckEngine *engine, GError **error)
 {
-  engine->lent = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, lent_unref);
+  engine->lent = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, duck_lent_unref);
   return duck_engine_add_kernels (engine, lend_kernels, G_N_ELEMENTS (lend_kernels), engine, error) &&
-         register_files (engine, error);
+         duck_lend_table_function (engine, "sluice_files", files_bind, files_init, files_scan, error) &&
+         duck_rows_register (engine, error);
 }
 
 void

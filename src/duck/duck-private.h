@@ -117,6 +117,8 @@ struct DuckSession {
 /* @result: (transfer full) of DuckDB's struct. Returns: (transfer full). */
 DuckResult *duck_result_new (DuckSession *session, duckdb_result *result, gboolean streaming, const char *sql,
                              BaseCancel *cancel);
+/* @names: NULL-terminated; the caller frees them and destroys the types. */
+void duck_result_copy_columns (DuckResult *result, guint *n_columns, char ***names, duckdb_logical_type **types);
 /* Reads to the end without keeping anything. */
 gboolean duck_result_drain (DuckResult *result, GError **error);
 /* When a streaming query fails in one thread, DuckDB interrupts the others before it notes the reason, and the reader sometimes

@@ -152,6 +152,16 @@ duck_result_column_type (const DuckResult *result, guint column)
   return result->types[column];
 }
 
+void
+duck_result_copy_columns (DuckResult *result, guint *n_columns, char ***names, duckdb_logical_type **types)
+{
+  *n_columns = result->n_columns;
+  *names = g_strdupv (result->names);
+  *types = g_new0 (duckdb_logical_type, result->n_columns);
+  for (guint i = 0; i < result->n_columns; i++)
+    (*types)[i] = duckdb_column_logical_type (&result->result, i);
+}
+
 /* The next non-empty chunk, or NULL at the end, without regard for invariant 3. */
 static gboolean
 fetch_once (DuckResult *result, duckdb_data_chunk *chunk, GError **error)
