@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Sources whose schemas change under AUTO CDC: autocdc.md §5.9."""
+import itertools
+import json
+import unittest
+
+from project import Project
+
+STORAGES = ("SCD TYPE 1", "SCD TYPE 2")
+WIDENING = "TBLPROPERTIES (delta.enableTypeWidening = true)"
+
+
+def flow(columns, storage, declared="", more=""):
+    return (f"CREATE TEMPORARY VIEW s AS SELECT * FROM STREAM read_files('${{source}}/src', format => 'json', schema => '{columns}');\n"
+            f"CREATE STREAMING TABLE t {declared};\nCREATE FLOW f AS AUTO CDC INTO t FROM STREAM(s) KEYS (id) APPLY AS DELETE WHEN op = 'D' "
+            f"SEQUENCE BY n COLUMNS * EXCEPT (op, n) STORED AS {storage} {more};")
+
+
+def shown(p):
+    return p.rows("SELECT * FROM t")
+
+
+def schema(p):
+    return [(row["col_name"], row["data_type"]) for row in p.query("DESCRIBE t")]
+
+
+def upserted(p):
+    return p.last_update_metrics()["f"]["metrics"]["num_upserted_rows"]
+
+
+class Widening(unittest.TestCase):
+    """The target follows, and what was remembered of narrower values still counts."""
+
+    # The narrow type, the wide one, values of the narrow one, a value of the wide one.
+    TYPES = [
+        ("TINYINT", "SMALLINT", (1, 2, 3), 300), ("SMALLINT", "BIGINT", (1, 2, 3), 1 << 40), ("INT", "BIGINT", (1, 2, 3), 1 << 40),
+        ("FLOAT", "DOUBLE", (0.5, 0.25, 1.5), 0.1), ("INT", "DOUBLE", (1, 2, 3), 0.1), ("INT", "DECIMAL(12, 1)", (1, 2, 3), 4.5),
+        ("DECIMAL(5, 2)", "DECIMAL(9, 3)", (1.25, 2.5, 3.75), 4.125), ("DATE", "TIMESTAMP_NTZ", ("2024-01-01", "2024-01-02", "2024-01-03"), "2024-01-04T10:00:00"),
+        ("ARRAY<INT>", "ARRAY<BIGINT>", ([1], [2, None], []), [1 << 40]), ("MAP<STRING, INT>", "MAP<STRING, BIGINT>", ({"a": 1}, {"b": 2}, {}), {"c": 1 << 40}),
+        ("STRUCT<p: INT, q: ARRAY<STRUCT<r: FLOAT>>>", "STRUCT<p: BIGINT, q: ARRAY<STRUCT<r: DOUBLE>>>",
+         ({"p": 1, "q": [{"r": 0.5}]}, {"p": None, "q": []}, {"p": 3, "q": [{"r": 1.5}]}), {"p": 1 << 40, "q": [{"r": 0.1}]}),
+    ]
+
+    def events(self, values, wide):
+        """Before and after the change: runs whose members are in state files, deletes, late events, an equal value again."""
+        a, b, c = values
+        before = [{"id": 1, "v": a, "n": 10}, {"id": 1, "v": a, "n": 20}, {"id": 1, "v": a, "n": 30}, {"id": 1, "v": b, "n": 40}, {"id": 2, "v": c, "n": 10},
+                  {"id": 3, "v": a, "n": 10}, {"id": 3, "n": 20, "op": "D"}, {"id": 4, "v": b, "n": 10}, {"id": 5, "n": 50, "op": "D"}]
+        after = [{"id": 1, "v": wide, "n": 15}, {"id": 1, "v": b, "n": 50}, {"id": 2, "v": wide, "n": 20}, {"id": 3, "v": wide, "n": 15},
+                 {"id": 5, "v": wide, "n": 40}, {"id": 6, "v": wide, "n": 1}]
+        return before, after
+
+    def test_a_widened_target_is_that_of_wide_events(self):
+        for (narrow, wide, values, value), storage in itertools.product(self.TYPES, STORAGES):
+            before, after = self.events(values, value)
+            columns = "id INT, v {}, n INT, op STRING"
+            with self.subTest(f"{narrow} to {wide}", storage=storage):
+                with Project(flow(columns.format(wide), storage)) as p:
+                    for rows in (before, after):
+                        p.add_file(rows, "src")
+                    p.update()
+                    expected, types = shown(p), schema(p)
+                with Project(flow(columns.format(narrow), storage, WIDENING)) as p:
+                    p.add_file(before, "src")
+                    p.update()
+                    p.sql(flow(columns.format(wide), storage, WIDENING))
+                    p.add_file(after, "src")
+                    p.update()
+                    self.assertEqual((shown(p), schema(p)), (expected, types))
+                    # All of it again: nothing changes. Equal values at newer sequences: memory alone.
+                    p.add_file(before + after, "src")
+                    p.update()
+                    self.assertEqual((shown(p), upserted(p)), (expected, 0))
+                    p.add_file([{"id": 4, "v": values[1], "n": 20}], "src")
+                    p.update()
+                    self.assertEqual((shown(p), upserted(p)), (expected, 0))
+
+    def test_property_comes_with_the_wider_source(self):
+        """The declaration's property counts in the update that sets it; the way back is a narrower source, which fits."""
+        for storage in STORAGES:
+            with self.subTest(storage), Project(flow("id INT, v INT, n INT, op STRING", storage)) as p:
+                p.add_file([{"id": 1, "v": 1, "n": 1}], "src")
+                p.update()
+                p.sql(flow("id INT, v BIGINT, n INT, op STRING", storage))
+                result = p.run()
+                self.assertEqual(result.returncode, 2)
+                self.assertIn("[AUTOCDC_INVALID_STATE.COLUMN_TYPE_DRIFT]", result.stderr)
+                self.assertIn("delta.enableTypeWidening", result.stderr)
+                p.sql(flow("id INT, v BIGINT, n INT, op STRING", storage, WIDENING))
+                p.update()
+                self.assertEqual(schema(p)[1], ("v", "int"), "a table is changed by the first batch that has events")
+                p.add_file([{"id": 2, "v": 1 << 40, "n": 1}], "src")
+                p.update()
+                self.assertEqual(schema(p)[1], ("v", "bigint"))
+                p.sql(flow("id INT, v SMALLINT, n INT, op STRING", storage, WIDENING))
+                p.add_file([{"id": 3, "v": 7, "n": 1}], "src")
+                p.update()
+                self.assertEqual(p.rows("SELECT id, v FROM t"), [(1, 1), (2, 1 << 40), (3, 7)])
+                self.assertEqual(schema(p)[1], ("v", "bigint"))
+
+    def test_the_log_has_what_the_protocol_asks_for(self):
+        with Project(flow("id INT, v ARRAY<INT>, n INT, op STRING", "SCD TYPE 1", WIDENING)) as p:
+            p.add_file([{"id": 1, "v": [1], "n": 1}], "src")
+            p.update()
+            p.sql(flow("id INT, v ARRAY<BIGINT>, n INT, op STRING", "SCD TYPE 1", WIDENING))
+            p.add_file([{"id": 2, "v": [2], "n": 1}], "src")
+            p.update()
+            actions = [json.loads(line) for file in sorted((p.root / "warehouse" / "t" / "_delta_log").glob("*.json")) for line in file.read_text().splitlines()]
+            metadata = [a["metaData"] for a in actions if "metaData" in a][-1]
+            field = json.loads(metadata["schemaString"])["fields"][1]
+            self.assertEqual(field["metadata"]["delta.typeChanges"], [{"fromType": "integer", "toType": "long", "fieldPath": "element"}])
+            features = [a["protocol"] for a in actions if "protocol" in a][-1]
+            self.assertIn("typeWidening", features["readerFeatures"])
+
+    def test_keys_and_sequences_stay(self):
+        for changed in ("id BIGINT, v INT, n INT, op STRING", "id INT, v INT, n BIGINT, op STRING"):
+            with self.subTest(changed), Project(flow("id INT, v INT, n INT, op STRING", "SCD TYPE 2", WIDENING)) as p:
+                p.add_file([{"id": 1, "v": 1, "n": 1}], "src")
+                p.update()
+                p.sql(flow(changed, "SCD TYPE 2", WIDENING))
+                self.assertRegex(p.run().stderr, r"\[AUTOCDC_INVALID_STATE\.(KEY_SCHEMA|SEQUENCING_TYPE)_DRIFT\]")
+
+    def test_partition_columns_and_statements_after_it(self):
+        with Project(flow("id INT, v INT, n INT, op STRING", "SCD TYPE 1", "PARTITIONED BY (v) " + WIDENING)) as p:
+            p.add_file([{"id": 1, "v": 1, "n": 1}, {"id": 2, "v": 2, "n": 1}], "src")
+            p.update()
+            p.sql(flow("id INT, v BIGINT, n INT, op STRING", "SCD TYPE 1", "PARTITIONED BY (v) " + WIDENING))
+            p.add_file([{"id": 1, "v": 1 << 40, "n": 2}, {"id": 2, "v": 2, "n": 2}], "src")
+            p.update()
+            self.assertEqual(shown(p), [(1, 1 << 40), (2, 2)])
+            p.query("UPDATE t SET v = v + 1 WHERE id = 2; OPTIMIZE t; REORG TABLE t APPLY (PURGE)")
+            p.add_file([{"id": 2, "v": 9, "n": 1}, {"id": 3, "v": 3, "n": 1}], "src")
+            p.update()
+            self.assertEqual(shown(p), [(1, 1 << 40), (2, 3), (3, 3)])
+
+
+class Columns(unittest.TestCase):
+    """Columns that come, go, and come back; an event writes what its source had when it arrived (R-AUTH a)."""
+
+    def steps(self, storage, *steps, more=""):
+        with Project("CREATE TEMPORARY VIEW nothing AS SELECT 1 AS a;") as p:
+            for columns, rows in steps:
+                p.sql(flow(columns, storage, more=more))
+                p.add_file(rows, "src")
+                p.update()
+            return shown(p), schema(p)
+
+    OLD, NEW = "id INT, a STRING, n INT, op STRING", "id INT, a STRING, b STRING, n INT, op STRING"
+
+    def test_a_new_column_is_null_before_and_not_written_by_older_sources(self):
+        old, new = [{"id": 1, "a": "x", "n": 2}, {"id": 2, "a": "y", "n": 2}], [{"id": 1, "a": "z", "b": "B", "n": 1}, {"id": 2, "a": "y", "b": "C", "n": 3}]
+        rows, columns = self.steps("SCD TYPE 1", (self.OLD, old), (self.NEW, new))
+        self.assertEqual(rows, [(1, "x", "B"), (2, "y", "C")])
+        self.assertEqual(columns, [("id", "int"), ("a", "string"), ("b", "string")])
+        rows, columns = self.steps("SCD TYPE 2", (self.OLD, old), (self.NEW, new))
+        self.assertEqual(rows, [(1, "x", "B", 2, None), (1, "z", "B", 1, 2), (2, "y", "C", 3, None), (2, "y", None, 2, 3)])
+        self.assertEqual([c for c, _ in columns], ["id", "a", "b", "__START_AT", "__END_AT"])
+
+    def test_a_column_that_goes_keeps_its_values(self):
+        new, old = [{"id": 1, "a": "x", "b": "B", "n": 1}], [{"id": 1, "a": "y", "n": 2}, {"id": 2, "a": "z", "n": 1}]
+        self.assertEqual(self.steps("SCD TYPE 1", (self.NEW, new), (self.OLD, old))[0], [(1, "y", "B"), (2, "z", None)])
+        self.assertEqual(self.steps("SCD TYPE 2", (self.NEW, new), (self.OLD, old))[0],
+                         [(1, "x", "B", 1, 2), (1, "y", "B", 2, None), (2, "z", None, 1, None)])
+        again = [{"id": 1, "a": "w", "b": None, "n": 3}]
+        self.assertEqual(self.steps("SCD TYPE 1", (self.NEW, new), (self.OLD, old), (self.NEW, again))[0], [(1, "w", None), (2, "z", None)])
+
+    def test_a_new_tracked_column_splits_no_row(self):
+        old, new = [{"id": 1, "a": "x", "n": 1}], [{"id": 1, "a": "x", "b": None, "n": 2}, {"id": 1, "a": "x", "b": "B", "n": 3}]
+        self.assertEqual(self.steps("SCD TYPE 2", (self.OLD, old), (self.NEW, new))[0], [(1, "x", "B", 3, None), (1, "x", None, 1, 3)])
+        self.assertEqual(self.steps("SCD TYPE 2", (self.OLD, old), (self.NEW, new), more="TRACK HISTORY ON a")[0], [(1, "x", "B", 1, None)])
+
+    def test_names_that_differ_in_case_are_one_column(self):
+        first, second = [{"id": 1, "a": "x", "n": 1}], [{"ID": 1, "A": "y", "n": 2, "id": 1}]
+        for storage, rows in (("SCD TYPE 1", [(1, "y")]), ("SCD TYPE 2", [(1, "x", 1, 2), (1, "y", 2, None)])):
+            got, columns = self.steps(storage, (self.OLD, first), ("ID INT, A STRING, n INT, op STRING", second))
+            self.assertEqual((got, [c for c, _ in columns][:2]), (rows, ["id", "a"]))
+        with Project(flow(self.OLD, "SCD TYPE 1").replace("SELECT * FROM", "SELECT *, a AS B, a AS b FROM")) as p:
+            p.add_file(first, "src")
+            self.assertIn("[COLUMN_ALREADY_EXISTS]", p.run().stderr)
+
+    def test_a_new_leaf_of_a_struct(self):
+        old, new = "id INT, s STRUCT<p: INT>, n INT, op STRING", "id INT, s STRUCT<q: STRING, P: INT>, n INT, op STRING"
+        first, second = [{"id": 1, "s": {"p": 1}, "n": 1}, {"id": 2, "s": {"p": 2}, "n": 1}], [{"id": 1, "s": {"p": 3, "P": 3, "q": "Q"}, "n": 2}]
+        with Project(flow(old, "SCD TYPE 1")) as p:
+            p.add_file(first, "src")
+            p.update()
+            p.sql(flow(new, "SCD TYPE 1"))
+            p.add_file(second, "src")
+            p.update()
+            self.assertEqual(p.rows("SELECT id, s.p, s.q FROM t"), [(1, 3, "Q"), (2, 2, None)])
+            self.assertEqual(schema(p)[1], ("s", "struct<p:int,q:string>"))
+            # A redelivery after it changes nothing.
+            p.add_file([{"id": 2, "s": {"p": 2, "P": 2}, "n": 1}, {"id": 2, "s": {"p": 2, "P": 2}, "n": 2}], "src")
+            p.update()
+            self.assertEqual(upserted(p), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
