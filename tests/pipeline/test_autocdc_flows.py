@@ -118,6 +118,19 @@ class Union(unittest.TestCase):
             self.assertIn("AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY", result.stderr)
             self.assertEqual(p.rows(SELECT["SCD TYPE 1"]), [(1, "Anne", None, "TX"), (3, "Cyd", None, "MA"), (4, "Dee", None, "NY")])
 
+    def test_a_truncate_of_one_flow_clears_the_rows_of_the_other(self):
+        sql = feeds("SCD TYPE 1").replace("SEQUENCE BY", "APPLY AS TRUNCATE WHEN op = 'T' SEQUENCE BY")
+        for first, second in itertools.permutations(("eu", "us")):
+            with self.subTest(first), project(sql) as p:
+                rows = {"eu": EU + [{"op": "T", "n": 3}], "us": US}
+                for name in (first, second):
+                    p.add_file(rows[name], name)
+                    p.update()
+                self.assertEqual(p.rows(SELECT["SCD TYPE 1"]), [(1, "Anna", "Bonn", "TX")])
+                p.add_file([us(4, 2, "Old", "NY"), us(5, 4, "Eve", "WA")], "us")
+                p.update()
+                self.assertEqual(p.rows(SELECT["SCD TYPE 1"]), [(1, "Anna", "Bonn", "TX"), (5, "Eve", None, "WA")])
+
     def test_columns_that_both_have_take_the_wider_type(self):
         sql = FEEDS.replace("id INT, state STRING", "id INT, v BIGINT, state STRING").replace("id INT, name STRING, city", "id INT, v INT, name STRING, city")
         body = "KEYS (id) SEQUENCE BY n COLUMNS (id, v)"
