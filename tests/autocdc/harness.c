@@ -126,13 +126,18 @@ create_table (Case *c, const BaseType *schema, GError **error)
   WriteCommit commit = { .operation = "CREATE TABLE" };
   g_autoptr (WriteBatch) batch = NULL;
   DeltaCommitResult result = { 0 };
+  json_t *partition = json_object_get (c->json, "partition");
+  const char **by = sql_arena_new0_n (c->arena, const char *, json_array_size (partition) + 1);
   const char *key;
   json_t *value;
   gboolean ok;
 
   json_object_foreach (json_object_get (c->json, "properties"), key, value)
       g_hash_table_insert (properties, (char *) key, (char *) json_string_value (value));
-  metadata = delta_metadata_new (schema, NULL, properties, NULL, NULL, CLOCK_US / 1000);
+  for (gsize i = 0; i < json_array_size (partition); i++)
+    by[i] = json_string_value (json_array_get (partition, i));
+  metadata =
+      delta_metadata_new (schema, json_array_size (partition) ? by : NULL, properties, NULL, NULL, CLOCK_US / 1000);
   batch = write_batch_begin (c->table, NULL, c->session, &options, error);
   ok =
       batch && write_batch_set_metadata (batch, metadata, error) && write_batch_commit (batch, &commit, &result, error);
@@ -610,7 +615,8 @@ find_changes (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GErr
   FeedScanRequest request = { 0 };
   g_autoptr (FeedRange) range = NULL;
 
-  if (!delta_metadata_change_feed (delta_snapshot_metadata (check->snapshot)) || outcome->version < 0)
+  if (outcome->version < 0 || (!delta_metadata_change_feed (delta_snapshot_metadata (check->snapshot)) &&
+                               !delta_metadata_row_tracking (delta_snapshot_metadata (check->snapshot))))
     return TRUE;
   g_array_append_val (columns, type);
   request.columns = (DeltaScanColumn *) (gpointer) columns->data;

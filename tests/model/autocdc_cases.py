@@ -5,7 +5,7 @@
   autocdc_cases.py --stated                     the examples of autocdc.md §10 and §11, in one batch, every split in two, shuffled
   autocdc_cases.py --check 5000 [--seed 7]      no cases: random events, this model against a second one, and the properties of §12
 
-A case: {name, flow, properties, retention, batches}. `flow` has the clauses as SQL: keys, sequence, system, delete, truncate, columns,
+A case: {name, flow, properties, partition, retention, batches}. `flow` has the clauses as SQL: keys, sequence, system, delete, truncate, columns,
 except, scd (3 = bitemporal), track, track_except, ignore_null (true or a list), ignore_null_except, to_update, snapshot.
 A step of `batches` is
   a batch        {schema, events, clock, run, rows, facts, fields, columns, upserted, deleted}: `schema` is Spark's JSON of the source;
@@ -38,32 +38,37 @@ class Case:
 
     def __init__(self, name, flow, types, properties, retention=-1, sequence="q"):
         self.name, self.flow, self.types, self.properties = name, flow, types, properties
-        self.retention, self.sequence = retention, sequence
+        self.retention, self.sequence, self.partition = retention, sequence, []
         self.batches, self.events, self.fields, self.before = [], [], [], []
         self.first = {}  # {place of a part of a fact: the clock of its first batch}
-        flow.shapes = {c: shape_of(t) for c, t in types.items() if shape_of(t)}
+        self.set_types({})
 
-    def add(self, columns, events, clock=None, **more):
-        """columns: the source's columns at this time, in order."""
+    def set_types(self, types):
+        """types: the source's where they are not the target's; they become the target's."""
+        self.types |= types
+        self.flow.shapes = {c: shape_of(t) for c, t in self.types.items() if shape_of(t)}
+
+    def add(self, columns, events, clock=None, spelled=None, **more):
+        """columns: the source's columns at this time, in order; spelled: {column: as the source spells it}."""
         flow, clock = self.flow, len(self.batches) if clock is None else clock
         self.fields += [c for c in columns if flow.targets(c) and c not in self.fields]
         self.events += events
         for event in events:
             for part in [] if flow.is_truncate(event) else model.parts(flow, model.fact_of(flow, event)):
                 self.first.setdefault(self.place(part), clock)
-        self.step(columns, select([(c, self.types[c]) for c in columns], events), clock, **more)
+        source = [((spelled or {}).get(c, c), self.types[c]) for c in columns]
+        self.step(source, select(source, [{(spelled or {}).get(c, c): v for c, v in e.items()} for e in events]), clock, **more)
 
-    def step(self, columns, text, clock, **more):
+    def step(self, source, text, clock, **more):
         flow = self.flow
         rows = model.rows(flow, self.events)
-        for row in rows:
+        for row in rows + self.before:  # both with the columns and leaves of now
             for c in self.fields:
-                if c not in row:
-                    row |= model.rebuilt(flow, {}, [c])
+                row |= {c: model.padded(row[c], flow.shapes.get(c))} if c in row else model.rebuilt(flow, {}, [c])
         upserted, deleted = model.metrics(flow, self.before, rows)
         self.before = rows
         self.batches.append({
-            "schema": schema([(c, self.types[c]) for c in columns]), "events": text, "rows": listed(self.target(), rows),
+            "schema": schema(source), "events": text, "rows": listed(self.target(), rows),
             "facts": None if "version" in more else self.facts(clock), "fields": [list(p) for p in self.paths()],
             "columns": [c for c, _ in self.target()], "upserted": upserted, "deleted": deleted, "clock": clock} | more)
 
@@ -115,7 +120,7 @@ class Case:
             "track_except": flow.track_except, "ignore_null": flow.ignore_null, "ignore_null_except": flow.ignore_null_except,
             "to_update": flow.to_update, "snapshot": self.is_snapshot()}
         return json.dumps({"name": self.name, "properties": self.properties, "retention": self.retention, "flow": clauses,
-                           "batches": self.batches}, ensure_ascii=False)
+                           "partition": self.partition, "batches": self.batches}, ensure_ascii=False)
 
     def is_snapshot(self):
         return False
@@ -132,7 +137,7 @@ class SnapshotCase(Case):
             self.fields += [c for c in columns if self.flow.targets(c) and c not in self.fields]
         self.events = self.snapshots.events
         source = [(c, self.types[c]) for c in columns]
-        self.step(columns, select(source, rows), len(self.batches), version=self.types[self.flow.seq].sql(version), **more)
+        self.step(source, select(source, rows), len(self.batches), version=self.types[self.flow.seq].sql(version), **more)
 
     def is_snapshot(self):
         return True
@@ -155,7 +160,22 @@ def draw_properties(rnd):
         out["delta.enableChangeDataFeed"] = "true"
     if rnd.random() < 0.5:
         out["delta.enableRowTracking"] = "true"
+    if rnd.random() < 0.15:
+        out["delta.columnMapping.mode"] = "name"
+    if rnd.random() < 0.1:
+        out["delta.enableInCommitTimestamps"] = "true"
+    if rnd.random() < 0.1:
+        out["delta.checkpointInterval"] = "2"
     return out
+
+
+def grown(rnd, type_):
+    """Types that a source's column has one after the other; the last is @type_."""
+    if hasattr(type_, "fields") and rnd.random() < 0.7:
+        names = list(type_.fields)
+        return [struct(**{n: type_.fields[n] for n in names[:1]}), type_]
+    narrower = {LONG: INTEGER, DOUBLE: FLOAT}.get(type_)
+    return [narrower, type_] if narrower and rnd.random() < 0.5 else [type_]
 
 
 class Draw:
@@ -168,22 +188,29 @@ class Draw:
         self.keys = ["id", "part"][: rnd.choice([1, 1, 2])]
         self.pool = ["x", "Y", "z"][: rnd.randint(1, 3)]
         self.types = {"id": rnd.choice([LONG, LONG, STRING, DATE, DOUBLE, BINARY]), "part": rnd.choice([STRING, INTEGER, TIMESTAMP]),
-                      "op": STRING, "q": rnd.choice(ORDERED), "y": rnd.choice([LONG, LONG, TIMESTAMP, STRING, struct(a=LONG, b=LONG)]),
+                      "op": STRING, "q": rnd.choice(ORDERED), "known": rnd.choice([LONG, LONG, TIMESTAMP, STRING, struct(a=LONG, b=LONG)]),
                       "cu": array(STRING)}
         clauses = self.draw_clauses(scd)
         structs = 4 if clauses.get("ignore_null") or "ignore_null_except" in clauses else 0
         self.types |= {c: rnd.choice(PAYLOADS + STRUCTS * structs) for c in self.pool}
+        self.n_runs = 2 if rnd.random() < 0.15 else 1
+        self.stages = {c: grown(rnd, self.types[c]) if self.n_runs == 1 and rnd.random() < 0.5 else [self.types[c]] for c in self.pool}
+        self.types |= {c: stages[0] for c, stages in self.stages.items()}
         self.few = {c: [draw(rnd, self.types[c], 0) for _ in range(2)] for c in self.pool}
         self.deletes = rnd.choice([0, 0.2, 0.4])
         self.truncates = rnd.choice([0.1, 0.3]) if clauses.get("truncates") else 0
-        excepted = (["q"] if rnd.random() < 0.9 else []) + ["op"] + (["y"] if scd == model.BITEMPORAL else [])
+        excepted = (["q"] if rnd.random() < 0.9 else []) + ["op"] + (["known"] if scd == model.BITEMPORAL else [])
         self.flow = model.Flow(self.keys, "q", scd, op="op" if self.deletes or self.truncates else None, except_columns=excepted, **clauses)
         self.ids = [draw(rnd, self.types["id"], 0) for _ in range(rnd.choice([1, 2, 4]))]
         self.parts = [draw(rnd, self.types["part"], 0) for _ in range(2)]
-        self.times = [draw(rnd, self.types["y"], 0) for _ in range(4)]
+        self.times = [draw(rnd, self.types["known"], 0) for _ in range(4)]
         self.retention = rnd.choice([0, 20, 60]) if scd != model.BITEMPORAL and rnd.random() < 0.2 else -1
         self.case = Case(f"seed {seed}", self.flow, self.types, draw_properties(rnd), self.retention)
         self.written, self.clock = [], 0
+        if any(len(stages) > 1 for stages in self.stages.values()):
+            self.case.properties["delta.enableTypeWidening"] = "true"
+        self.careless = "maintenance" not in skip and rnd.random() < 0.5
+        self.spells = rnd.random() < 0.15
         self.distinct = rnd.random() < 0.2 and self.types["q"] is LONG
 
     def may(self, clause, chance):
@@ -197,7 +224,7 @@ class Draw:
         if scd == 1 and self.may("truncate", 0.3):
             out["truncates"] = True
         if scd == model.BITEMPORAL:
-            out["system"] = "y"
+            out["system"] = "known"
         if self.may("ignore null", 0.4):
             named = rnd.sample(self.pool, rnd.randint(1, len(self.pool)))
             out |= rnd.choice([{"ignore_null": True}, {"ignore_null": named}, {"ignore_null_except": named}])
@@ -226,7 +253,7 @@ class Draw:
         draw_op = rnd.random()
         event["op"] = "D" if draw_op < self.deletes else "T" if draw_op < self.deletes + self.truncates else rnd.choice(["U", "U", None])
         if self.flow.system:
-            event["y"] = rnd.choice(self.times)
+            event["known"] = rnd.choice(self.times)
         if event["op"] == "T" and rnd.random() < 0.7:
             event |= {k: None for k in self.keys}
         if self.flow.to_update:
@@ -255,28 +282,52 @@ class Draw:
         self.written += fresh
         return events
 
+    def grow(self, columns):
+        """Now and then a type of the source grows."""
+        for c in columns:
+            if len(self.stages[c]) > 1 and self.rnd.random() < 0.5:
+                self.stages[c].pop(0)
+                self.case.set_types({c: self.stages[c][0]})
+
+    def spelled(self, columns):
+        """The target's columns in another case; the first spelling is the target's."""
+        seen = self.keys + self.case.fields
+        return {c: c.swapcase() for c in columns if self.spells and c in seen and self.rnd.random() < 0.3}
+
+    def partitions(self, columns):
+        """Columns to partition the target by. Empty texts and NaN are no partition values."""
+        fit = [c for c in self.keys + columns if self.types[c] in (LONG, INTEGER, DATE, DECIMAL, BOOLEAN, TIMESTAMP) and len(
+            self.stages.get(c, [0])) == 1]
+        return self.rnd.sample(fit, 1) if fit and len(self.keys + columns) > 1 and self.rnd.random() < 0.15 else []
+
+    def careless_step(self):
+        rnd = self.rnd
+        if self.careless and rnd.random() < 0.3:
+            return {"fault": {"n": rnd.randint(1, 12), "mode": rnd.choice(FAULTS)}}
+        return {"beside": "optimize"} if self.careless and rnd.random() < 0.15 else {}
+
     def draw(self):
         rnd, case = self.rnd, self.case
         self.evolves = rnd.random() < 0.5
-        n_runs = 2 if rnd.random() < 0.15 else 1
-        columns = [self.columns(None) for _ in range(n_runs)]
+        columns = [self.columns(None) for _ in range(self.n_runs)]
         many = rnd.random() < 0.06  # many small batches, so that state files are merged
-        careless = "maintenance" not in self.skip and rnd.random() < 0.5
         for _ in range(rnd.randint(10, 22) if many else rnd.randint(1, 5)):
-            run = rnd.randrange(n_runs)
+            run = rnd.randrange(self.n_runs)
             columns[run] = self.columns(columns[run])
             self.clock += rnd.choice([1, 1, 15, 70])
+            before = dict(self.types), {c: list(stages) for c, stages in self.stages.items()}
+            if self.written:
+                self.grow(columns[run])
             events = self.batch(columns[run], 2 if many else 8)
-            more = {"run": run}
-            if careless and rnd.random() < 0.3:
-                more["fault"] = {"n": rnd.randint(1, 12), "mode": rnd.choice(FAULTS)}
-            elif careless and rnd.random() < 0.15:
-                more["beside"] = "optimize"
             if not events:
+                self.stages = before[1]
+                case.set_types(before[0])
                 continue
-            extra = ["y"] * (self.flow.system is not None) + ["cu"] * (self.flow.to_update is not None)
-            case.add(self.keys + ["q", "op"] + extra + columns[run], events, self.clock, **more)
-            while careless and rnd.random() < 0.35:
+            source = self.keys + ["q", "op"] + [c for c in (self.flow.system, self.flow.to_update) if c] + columns[run]
+            if not case.batches and self.n_runs == 1:
+                case.partition = self.partitions(columns[run])
+            case.add(source, events, self.clock, self.spelled(self.keys + columns[run]), run=run, **self.careless_step())
+            while self.careless and rnd.random() < 0.35:
                 case.batches.append({"maintain": rnd.choice(MAINTENANCE), "clock": self.clock})
         return case
 
@@ -565,8 +616,8 @@ def check_properties(case):
         open_rows = [{c: r[c] for c in r if c not in model.INTERVALS[2]} for r in model.rows(second, events) if r["__END_AT"] is None]
         assert canon(open_rows) == canon(model.rows(flow, events)), case.name
     if flow.scd == model.BITEMPORAL and not ties(flow, events):
-        for t in {model.frozen(e["y"]): e["y"] for e in events}.values():
-            known = [e for e in events if model.rank(e["y"]) <= model.rank(t)]
+        for t in {model.frozen(e[flow.system]): e[flow.system] for e in events}.values():
+            known = [e for e in events if model.rank(e[flow.system]) <= model.rank(t)]
             now = [r for r in case.before if model.rank(r["__SYSTEM_START_AT"]) <= model.rank(t) and (
                 r["__SYSTEM_END_AT"] is None or model.rank(r["__SYSTEM_END_AT"]) > model.rank(t))]
             as_of = [{c: v for c, v in r.items() if not c.startswith("__SYSTEM")} for r in now]

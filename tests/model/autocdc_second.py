@@ -35,13 +35,13 @@ def plain(value):
 
 
 def whole(flow, event):
-    """It finds leaves in values: a NULL struct becomes a struct of NULLs, which authors the same."""
+    """It finds leaves in values: structs get the leaves they lack, and where leaves are fields a NULL struct becomes one of NULLs, which
+    authors the same."""
     def fill(value, shape):
-        if not shape:
-            return value
-        return {n: fill(None if value is None else value.get(n), inner) for n, inner in shape.items()}
+        return {n: fill(value.get(n) if value else None, inner) for n, inner in shape.items()} if shape else value
 
-    return {c: fill(v, flow.shapes.get(c)) if flow.targets(c) and flow.ignores_null(c) else v for c, v in event.items()}
+    return {c: fill(v, flow.shapes.get(c)) if flow.targets(c) and flow.ignores_null(c) else model.padded(v, flow.shapes.get(c))
+            for c, v in event.items()}
 
 
 def cross_check(other, case):
