@@ -111,9 +111,9 @@ stage_cleared (AutoCdcWork *work, WriteBatch *write, gboolean changes, GError **
   return !changes || write_batch_changes_of_deleted (write, "delete", NULL, error);
 }
 
-/* The table's columns c0, c1, … from a table of the work's shape. */
+/* The table's columns c0, c1, … from a table of the work's shape. @as_read: it has the columns of several fields as they were. */
 static void
-set_columns (AutoCdcWork *work, const char *piece, const char *table)
+set_columns (AutoCdcWork *work, const char *piece, const char *table, gboolean as_read)
 {
   const AutoCdcLayout *layout = work->layout;
   guint n = base_type_n_fields (layout->schema);
@@ -123,14 +123,20 @@ set_columns (AutoCdcWork *work, const char *piece, const char *table)
   g_ptr_array_set_size (columns, (gint) n);
   for (guint i = 0; i < layout->key_columns->len; i++)
     columns->pdata[g_array_index (layout->key_columns, guint, i)] = g_strdup_printf ("k%u", i);
-  for (guint i = 0; i < layout->fields->len; i++)
-    columns->pdata[autocdc_work_field (work, i)->column] = g_strdup_printf ("v%u", i);
   if (work->plan->type == AUTOCDC_SCD2) {
     columns->pdata[layout->start_column] = g_strdup ("st");
     columns->pdata[layout->end_column] = g_strdup ("en");
   }
-  for (guint i = 0; i < n; i++)
-    g_string_append_printf (text, "%s%s.%s AS c%u", i ? ", " : "", table, (char *) columns->pdata[i], i);
+  for (guint i = 0; i < n; i++) {
+    g_string_append (text, i ? ", " : "");
+    if (columns->pdata[i])
+      g_string_append_printf (text, "%s.%s", table, (char *) columns->pdata[i]);
+    else if (as_read && autocdc_work_is_split (work, i))
+      g_string_append_printf (text, "%s.c%u", table, i);
+    else
+      autocdc_append_column (work, text, i, table);
+    g_string_append_printf (text, " AS c%u", i);
+  }
   autocdc_work_take (work, piece, g_steal_pointer (&text));
 }
 
@@ -149,8 +155,8 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
 
   if (!stage_cleared (work, write, changes, error))
     return FALSE;
-  set_columns (work, "new columns", "n");
-  set_columns (work, "old columns", "r");
+  set_columns (work, "new columns", "n", FALSE);
+  set_columns (work, "old columns", "r", TRUE);
   autocdc_append_hash (work, hash, "n");
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
   autocdc_work_set (work, "old rows", g_hash_table_lookup (work->pieces, work->keeps_old ? "old" : "rows"));

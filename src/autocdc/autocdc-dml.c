@@ -80,8 +80,14 @@ set_added_columns (AutoCdcWork *work)
 
   for (guint i = 0; i < layout->key_columns->len; i++)
     g_string_append_printf (keys, "%sc%u AS k%u", i ? ", " : "", g_array_index (layout->key_columns, guint, i), i);
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
-    g_string_append_printf (values, ", c%u AS v%u", autocdc_work_field (work, i)->column, i);
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+    const AutoCdcField *field = autocdc_work_field (work, i);
+    g_autofree char *column = g_strdup_printf ("c%u", field->column);
+
+    g_string_append (values, ", ");
+    autocdc_append_field (values, field, column, base_type_field (layout->schema, field->column)->type);
+    g_string_append_printf (values, " AS v%u", i);
+  }
   for (guint i = 0; i < base_type_n_fields (layout->schema); i++)
     g_string_append_printf (all, "%sn.c%u", i ? ", " : "", i);
   autocdc_work_take (work, "added keys", g_steal_pointer (&keys));
@@ -274,7 +280,8 @@ find_needed (AutoCdcDml *dml, GError **error)
   if (history)
     autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
   return autocdc_work_make (work, "add",
-                            "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, f.w, f.g FROM {need} f WHERE f.src = 0"
+                            "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, coalesce(f.w, {clock}) AS w, f.g"
+                            " FROM {need} f WHERE f.src <> 1"
                             "{resets kept}",
                             &work->n_add, error);
 }

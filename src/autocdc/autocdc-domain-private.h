@@ -5,8 +5,10 @@
  *   keys            [{"name", "type"}]                     in the order of the flow
  *   sequenceType    a type of Spark's JSON form
  *   trackHistory    null | {"columns": […]} | {"except": […]}
- *   ignoreNull      null
- *   fields          [["name"], …]                          append-only; bit i of a fact's set is field i, column f<i> of a state file
+ *   ignoreNull      null | {"columns": […]} | {"except": […]}   an empty "except": all columns
+ *   columnsToUpdate false | true                           whether events name the columns that they write; absent: false
+ *   fields          [["name"], ["name", "leaf", …], …]     append-only; bit i of a fact's set is field i, column f<i> of a state file.
+ *                                                          A column, or a leaf of a struct column that ignore-null covers
  *   truncate        null | a value (autocdc-value-private.h)   sequence of the newest truncate
  *   gen             0                                      number of the newest statement that changed rows (autocdc-dml.c)
  *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on
@@ -38,10 +40,13 @@ typedef struct {
   GPtrArray *keys;      /* (element-type utf8) */
   GPtrArray *key_types; /* (element-type BaseType) */
   BaseType *sequence_type;
-  GPtrArray *track_columns; /* (nullable) (element-type utf8) */
-  GPtrArray *track_except;  /* (nullable) (element-type utf8) */
-  GPtrArray *fields;        /* (element-type utf8): top-level columns */
-  json_t *truncate;         /* (nullable): sequence of the newest truncate, as JSON */
+  GPtrArray *track_columns;  /* (nullable) (element-type utf8) */
+  GPtrArray *track_except;   /* (nullable) (element-type utf8) */
+  GPtrArray *ignore_columns; /* (nullable) (element-type utf8) */
+  GPtrArray *ignore_except;  /* (nullable) (element-type utf8) */
+  gboolean columns_to_update;
+  GPtrArray *fields; /* (element-type GStrv): a top-level column, then the way to a leaf below it */
+  json_t *truncate;  /* (nullable): sequence of the newest truncate, as JSON */
   gint64 gen;
   char *hidden_sequence; /* names of the hidden columns */
   char *hidden_set;
@@ -66,11 +71,18 @@ void autocdc_domain_renew_hash (AutoCdcDomain *domain);
 /* A statement is about to change rows: the next gen. */
 void autocdc_domain_begin_statement (AutoCdcDomain *domain);
 
-/* What the recorded choice says of a column. */
+/* Whether a choice covers a column: one of @columns, or any but @except; @otherwise when neither was given. */
+gboolean autocdc_choice_covers (const GPtrArray *columns, const GPtrArray *except, const char *column,
+                                gboolean otherwise);
+/* What the recorded choices say of a column. */
 gboolean autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column);
-/* Index of a field by name without case, or -1. */
-int autocdc_domain_field (const AutoCdcDomain *domain, const char *name);
-/* The same for keys. */
+gboolean autocdc_domain_ignores_null (const AutoCdcDomain *domain, const char *column);
+/* Whether the events of one source author different fields: ignore-null, columns to update. Then several upserts of one key and
+ * sequence are one fact, field by field the greatest value, of the union of their sets. */
+gboolean autocdc_domain_is_partial (const AutoCdcDomain *domain);
+/* Index of a field by its path (NULL-terminated) without case, or -1. */
+int autocdc_domain_field (const AutoCdcDomain *domain, const char *const *path);
+/* Index of a key by its name without case, or -1. */
 int autocdc_domain_key (const AutoCdcDomain *domain, const char *name);
 
 G_END_DECLS

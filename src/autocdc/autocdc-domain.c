@@ -9,6 +9,7 @@
 #define FORMAT_VERSION 1
 #define MAX_FIELDS     10000
 #define MAX_FILES      10000
+#define MAX_DEPTH      100 /* of a field's path */
 
 void
 autocdc_state_file_free (AutoCdcStateFile *file)
@@ -26,7 +27,7 @@ domain_alloc (void)
 
   domain->keys = g_ptr_array_new_with_free_func (g_free);
   domain->key_types = g_ptr_array_new_with_free_func ((GDestroyNotify) base_type_unref);
-  domain->fields = g_ptr_array_new_with_free_func (g_free);
+  domain->fields = g_ptr_array_new_with_free_func ((GDestroyNotify) g_strfreev);
   domain->files = g_ptr_array_new_with_free_func ((GDestroyNotify) autocdc_state_file_free);
   return domain;
 }
@@ -64,6 +65,8 @@ autocdc_domain_free (AutoCdcDomain *domain)
   base_type_unref (domain->sequence_type);
   g_clear_pointer (&domain->track_columns, g_ptr_array_unref);
   g_clear_pointer (&domain->track_except, g_ptr_array_unref);
+  g_clear_pointer (&domain->ignore_columns, g_ptr_array_unref);
+  g_clear_pointer (&domain->ignore_except, g_ptr_array_unref);
   g_ptr_array_unref (domain->fields);
   json_decref (domain->truncate);
   g_free (domain->hidden_sequence);
@@ -85,17 +88,44 @@ name_index (const GPtrArray *names, const char *name)
 }
 
 gboolean
+autocdc_choice_covers (const GPtrArray *columns, const GPtrArray *except, const char *column, gboolean otherwise)
+{
+  if (columns)
+    return name_index (columns, column) >= 0;
+  return except ? name_index (except, column) < 0 : otherwise;
+}
+
+gboolean
 autocdc_domain_tracks (const AutoCdcDomain *domain, const char *column)
 {
-  if (domain->track_columns)
-    return name_index (domain->track_columns, column) >= 0;
-  return !domain->track_except || name_index (domain->track_except, column) < 0;
+  return autocdc_choice_covers (domain->track_columns, domain->track_except, column, TRUE);
+}
+
+gboolean
+autocdc_domain_ignores_null (const AutoCdcDomain *domain, const char *column)
+{
+  return autocdc_choice_covers (domain->ignore_columns, domain->ignore_except, column, FALSE);
+}
+
+gboolean
+autocdc_domain_is_partial (const AutoCdcDomain *domain)
+{
+  return domain->ignore_columns || domain->ignore_except || domain->columns_to_update;
 }
 
 int
-autocdc_domain_field (const AutoCdcDomain *domain, const char *name)
+autocdc_domain_field (const AutoCdcDomain *domain, const char *const *path)
 {
-  return name_index (domain->fields, name);
+  for (guint i = 0; i < domain->fields->len; i++) {
+    const char *const *field = domain->fields->pdata[i];
+    guint n = 0;
+
+    while (field[n] && path[n] && base_text_equal_ignore_case (field[n], path[n]))
+      n++;
+    if (!field[n] && !path[n])
+      return (int) i;
+  }
+  return -1;
 }
 
 int
@@ -193,36 +223,62 @@ parse_names (const json_t *json, const char *entry, GError **error)
   return g_steal_pointer (&names);
 }
 
+/* null, {"columns": […]} or {"except": […]}. */
 static gboolean
-parse_choices (AutoCdcDomain *domain, const json_t *json, GError **error)
+parse_choice (const json_t *json, const char *entry, GPtrArray **columns, GPtrArray **except, GError **error)
 {
-  json_t *track = member (json, "trackHistory", error), *columns, *except;
+  json_t *choice = member (json, entry, error), *named, *excepted;
+
+  if (!choice)
+    return FALSE;
+  named = json_object_get (choice, "columns");
+  excepted = json_object_get (choice, "except");
+  if (!json_is_null (choice) && !named == !excepted)
+    return set_malformed (error, entry);
+  return (!named || (*columns = parse_names (named, entry, error))) &&
+         (!excepted || (*except = parse_names (excepted, entry, error)));
+}
+
+static gboolean
+parse_fields (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
   json_t *fields = member (json, "fields", error);
 
-  if (!track || !fields)
-    return FALSE;
-  columns = json_object_get (track, "columns");
-  except = json_object_get (track, "except");
-  if (!json_is_null (track) && !columns && !except)
-    return set_malformed (error, "trackHistory");
-  if (columns && !(domain->track_columns = parse_names (columns, "trackHistory", error)))
-    return FALSE;
-  if (except && !(domain->track_except = parse_names (except, "trackHistory", error)))
+  if (!fields)
     return FALSE;
   if (!json_is_array (fields) || json_array_size (fields) > MAX_FIELDS)
     return set_malformed (error, "fields");
   for (gsize i = 0; i < json_array_size (fields); i++) {
     json_t *path = json_array_get (fields, i);
-    const char *name = json_string_value (json_array_get (path, 0));
+    gsize n = json_array_size (path);
+    GStrv names;
 
-    if (name && json_array_size (path) > 1)
-      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                             "the target's memory speaks of leaves of the column %s, which is not supported", name);
-    if (!name)
+    if (n == 0 || n > MAX_DEPTH)
       return set_malformed (error, "fields");
-    g_ptr_array_add (domain->fields, g_strdup (name));
+    names = g_new0 (char *, n + 1);
+    g_ptr_array_add (domain->fields, names);
+    for (gsize j = 0; j < n; j++) {
+      const char *name = json_string_value (json_array_get (path, j));
+
+      if (!name)
+        return set_malformed (error, "fields");
+      names[j] = g_strdup (name);
+    }
   }
   return TRUE;
+}
+
+static gboolean
+parse_choices (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  json_t *update = json_object_get (json, "columnsToUpdate");
+
+  if (update && !json_is_boolean (update))
+    return set_malformed (error, "columnsToUpdate");
+  domain->columns_to_update = json_is_true (update);
+  return parse_choice (json, "trackHistory", &domain->track_columns, &domain->track_except, error) &&
+         parse_choice (json, "ignoreNull", &domain->ignore_columns, &domain->ignore_except, error) &&
+         parse_fields (domain, json, error);
 }
 
 static gboolean
@@ -311,13 +367,10 @@ static gboolean
 check_supported (const json_t *json, GError **error)
 {
   const char *type = base_json_string (json, "scdType");
-  json_t *ignore_null = json_object_get (json, "ignoreNull");
   const char *part = NULL;
 
   if (g_strcmp0 (type, "BITEMPORAL") == 0)
     part = "STORED AS BITEMPORAL";
-  else if (ignore_null && !json_is_null (ignore_null))
-    part = "IGNORE NULL UPDATES";
   if (!part)
     return TRUE;
   return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
@@ -381,6 +434,24 @@ names_json (const GPtrArray *names)
 }
 
 static json_t *
+choice_json (const GPtrArray *columns, const GPtrArray *except)
+{
+  if (columns)
+    return json_pack ("{s:o}", "columns", names_json (columns));
+  return except ? json_pack ("{s:o}", "except", names_json (except)) : json_null ();
+}
+
+static json_t *
+path_json (const char *const *path)
+{
+  json_t *array = json_array ();
+
+  for (guint i = 0; path[i]; i++)
+    json_array_append_new (array, json_string (path[i]));
+  return array;
+}
+
+static json_t *
 hidden_json (const char *name, json_t *type, const char *holds)
 {
   return json_pack ("{s:s, s:o, s:s}", "name", name, "type", type, "holds", holds);
@@ -391,13 +462,13 @@ autocdc_domain_text (const AutoCdcDomain *domain)
 {
   g_autoptr (json_t) json = json_object ();
   json_t *keys = json_array (), *fields = json_array (), *files = json_array (), *state = json_array ();
-  json_t *hidden = json_array (), *track = json_null ();
+  json_t *hidden = json_array ();
 
   for (guint i = 0; i < domain->keys->len; i++)
     json_array_append_new (keys, json_pack ("{s:s, s:o}", "name", domain->keys->pdata[i], "type",
                                             base_type_to_json (domain->key_types->pdata[i])));
   for (guint i = 0; i < domain->fields->len; i++)
-    json_array_append_new (fields, json_pack ("[s]", domain->fields->pdata[i]));
+    json_array_append_new (fields, path_json (domain->fields->pdata[i]));
   for (guint i = 0; i < domain->files->len; i++) {
     const AutoCdcStateFile *file = domain->files->pdata[i];
 
@@ -412,17 +483,14 @@ autocdc_domain_text (const AutoCdcDomain *domain)
   json_array_append_new (hidden, hidden_json (domain->hidden_hash, json_string ("long"), "hash"));
   if (domain->hidden_gen)
     json_array_append_new (hidden, hidden_json (domain->hidden_gen, json_string ("long"), "gen"));
-  if (domain->track_columns)
-    track = json_pack ("{s:o}", "columns", names_json (domain->track_columns));
-  else if (domain->track_except)
-    track = json_pack ("{s:o}", "except", names_json (domain->track_except));
 
   json_object_set_new (json, "formatVersion", json_integer (FORMAT_VERSION));
   json_object_set_new (json, "scdType", json_string (domain->type == AUTOCDC_SCD1 ? "SCD1" : "SCD2"));
   json_object_set_new (json, "keys", keys);
   json_object_set_new (json, "sequenceType", base_type_to_json (domain->sequence_type));
-  json_object_set_new (json, "trackHistory", track);
-  json_object_set_new (json, "ignoreNull", json_null ());
+  json_object_set_new (json, "trackHistory", choice_json (domain->track_columns, domain->track_except));
+  json_object_set_new (json, "ignoreNull", choice_json (domain->ignore_columns, domain->ignore_except));
+  json_object_set_new (json, "columnsToUpdate", json_boolean (domain->columns_to_update));
   json_object_set_new (json, "fields", fields);
   json_object_set_new (json, "truncate", domain->truncate ? json_incref (domain->truncate) : json_null ());
   json_object_set_new (json, "gen", json_integer (domain->gen));

@@ -1,7 +1,7 @@
 /* Reading a batch: events, checks, reduction to facts. */
 #include "autocdc-work-private.h"
 #include "base-error.h"
-#include "duck-type.h"
+#include "base-text.h"
 
 /* @n_nulls: by key. */
 static gboolean
@@ -22,6 +22,57 @@ refuse_null_keys (AutoCdcWork *work, const gint64 *n_nulls, GError **error)
                   work->plan->target, work->batch->batch_id, counts->str);
   base_error_add_param (error, "nullCounts", counts->str);
   base_error_set_hint (error, "an expectation on the source that drops such rows lets the others through");
+  return FALSE;
+}
+
+/* The names that an event may give of columns that it writes, in lower case: those of the source, and of the target. */
+static void
+append_known_names (const AutoCdcWork *work, GString *out)
+{
+  const BaseType *target = work->plan->target_schema;
+
+  for (guint i = 0; i < work->plan->source_names->len; i++) {
+    g_autofree char *name = base_text_sql_literal (work->plan->source_names->pdata[i]);
+
+    g_string_append_printf (out, "%slower(%s)", i ? ", " : "", name);
+  }
+  for (guint i = 0; i < base_type_n_fields (target); i++) {
+    g_autofree char *name = base_text_sql_literal (base_type_field (target, i)->name);
+
+    if (!autocdc_is_interval_column (work->plan, base_type_field (target, i)->name))
+      g_string_append_printf (out, ", lower(%s)", name);
+  }
+}
+
+static gboolean
+refuse_unknown_columns (AutoCdcWork *work, GError **error)
+{
+  g_autoptr (GString) names = NULL;
+  g_autofree char *sql = NULL, *name = NULL, *count = NULL;
+  gint64 n;
+
+  if (!work->plan->columns_to_update)
+    return TRUE;
+  names = g_string_new (NULL);
+  append_known_names (work, names);
+  autocdc_work_take (work, "known names", g_steal_pointer (&names));
+  autocdc_work_define (work, "unknown",
+                       "SELECT * FROM (SELECT unnest(u) AS n FROM {events} WHERE NOT d) WHERE n IS NULL OR n NOT IN"
+                       " ({known names})");
+  if (!autocdc_work_count (work, "SELECT count(*) FROM {unknown}", &n, error))
+    return FALSE;
+  if (n == 0)
+    return TRUE;
+  sql = autocdc_work_text (work, "SELECT coalesce(min(n), 'NULL') FROM {unknown}");
+  if (!duck_session_query_string (work->session, sql, work->cancel, &name, error))
+    return FALSE;
+  count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_UNKNOWN_COLUMN_TO_UPDATE,
+                  "flow %s into %s: %s names in %s of batch %" G_GINT64_FORMAT " are no columns, such as %s",
+                  work->plan->name, work->plan->target, count, work->plan->columns_to_update, work->batch->batch_id,
+                  name);
+  base_error_add_param (error, "columnName", name);
+  base_error_add_param (error, "count", count);
   return FALSE;
 }
 
@@ -75,7 +126,7 @@ validate (AutoCdcWork *work, GError **error)
   return n[1] == 0 || autocdc_refuse_promise (work, n[1], "events", error);
 }
 
-/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence and the conditions, which follow the columns. */
+/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions and the columns to update, which follow the columns. */
 static void
 append_conditions (AutoCdcWork *work, GString *columns)
 {
@@ -92,6 +143,8 @@ append_conditions (AutoCdcWork *work, GString *columns)
     g_string_append_printf (columns, ", coalesce(c%u, false) AS t", next++);
   if (plan->where)
     g_string_append_printf (columns, ", coalesce(c%u, false) AS h", next++);
+  if (plan->columns_to_update)
+    g_string_append_printf (columns, ", list_transform(c%u, lambda n: lower(n)) AS u", next++);
 }
 
 gboolean
@@ -130,46 +183,60 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
   work->n_read = work->n_events;
   if (work->batch->events_read)
     work->batch->events_read (text, work->batch->events_read_data);
-  if (work->n_events > 0 && (!validate (work, error) || !autocdc_take_truncates (work, error)))
+  if (work->n_events > 0 &&
+      (!validate (work, error) || !autocdc_take_truncates (work, error) || !refuse_unknown_columns (work, error)))
     return FALSE;
   work->n_lasting = work->relations->len;
   return TRUE;
 }
 
-/* Values of the batch's events: v<i> from x<source>, NULL where the source has no such column. */
+/* Values of the batch's events: v<i> from x<source>, NULL where the source has no such field. Of a partial target also the set b, before
+ * them: what the event does not author has no value. */
 static void
 set_event_values (AutoCdcWork *work)
 {
-  g_autoptr (GString) values = g_string_new (NULL);
+  g_autoptr (GString) values = g_string_new (NULL), flags = g_string_new ("sluice_bits(");
+  guint n = autocdc_work_n_fields (work);
 
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+  for (guint i = 0; i < n; i++) {
     const AutoCdcField *field = autocdc_work_field (work, i);
+    const AutoCdcColumn *column = field->source < 0 ? NULL : work->plan->columns->pdata[field->source];
+    g_autofree char *expr = g_strdup_printf ("e.x%d", field->source), *name = base_text_sql_literal (field->name);
+    g_autofree char *named = g_strdup_printf ("(e.u IS NULL OR list_contains(e.u, lower(%s)))", name);
+    gboolean by_name = work->plan->columns_to_update && column;
 
-    g_string_append (values, ", ");
-    if (field->source < 0) {
-      g_string_append (values, "NULL::");
-      duck_type_append_text (values, field->type);
-    } else {
-      const AutoCdcColumn *column = work->plan->columns->pdata[field->source];
-      g_autofree char *name = g_strdup_printf ("e.x%d", field->source);
-
-      autocdc_append_value (values, name, column->type, field->type);
-    }
-    g_string_append_printf (values, " AS v%u", i);
+    g_string_append (values, by_name ? ", CASE WHEN " : ", ");
+    g_string_append_printf (values, "%s%s", by_name ? named : "", by_name ? " THEN " : "");
+    autocdc_append_field (values, field, expr, column ? column->type : NULL);
+    g_string_append_printf (values, "%s AS v%u", by_name ? " END" : "", i);
+    g_string_append (flags, i ? ", " : "");
+    if (!column)
+      g_string_append (flags, "false");
+    else if (by_name)
+      g_string_append (flags, named);
+    else if (field->ignores_null)
+      g_string_append_printf (flags, "v%u IS NOT NULL", i);
+    else
+      g_string_append (flags, "true");
   }
+  g_string_append (flags, n ? ")" : "");
+  if (work->is_partial)
+    g_string_append_printf (values, ", CASE WHEN e.d THEN ''::BLOB ELSE %s END AS b", n ? flags->str : "''::BLOB");
   autocdc_work_take (work, "event values", g_steal_pointer (&values));
 }
 
-/* SCD 1: of a key with several events its newest delete, and its newest upsert unless the delete is above it. */
+/* SCD 1: of a key with several events its newest delete, and its newest upsert unless the delete is above it; all upserts that are not
+ * below the delete where they may author different fields. */
 static gboolean
 reduce_to_newest (AutoCdcWork *work, GError **error)
 {
   gint64 n_winners, newest[2];
 
+  autocdc_work_set (work, "stands",
+                    work->is_partial ? "g.dm IS NULL OR e.o >= g.dm" : "e.o = g.um AND (g.dm IS NULL OR g.um >= g.dm)");
   if (!autocdc_work_make (work, "reduced",
                           "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
-                          " AND CASE WHEN e.d THEN e.o = g.dm"
-                          " ELSE e.o = g.um AND (g.dm IS NULL OR g.um >= g.dm) END",
+                          " AND CASE WHEN e.d THEN e.o = g.dm ELSE {stands} END",
                           &n_winners, error) ||
       !autocdc_work_numbers (work,
                              "SELECT coalesce(sum((dm IS NOT NULL)::INTEGER +"
@@ -178,8 +245,10 @@ reduce_to_newest (AutoCdcWork *work, GError **error)
                              newest, G_N_ELEMENTS (newest), error))
     return FALSE;
   work->n_ties += newest[1];
+  if (work->is_partial)
+    return autocdc_normalise (work, "reduced", (const char *const[]){ "o", "d", NULL }, "", "", &work->n_ties, error);
   return n_winners == newest[0] ||
-         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "d", NULL }, "", &work->n_ties, error);
+         autocdc_normalise (work, "reduced", (const char *const[]){ "d", NULL }, "", "", &work->n_ties, error);
 }
 
 /* SCD 2: one fact per key and sequence; a delete wins, else the greatest row. */
@@ -196,7 +265,7 @@ reduce_to_sequences (AutoCdcWork *work, GError **error)
     return FALSE;
   work->n_ties += n_mixed;
   return n_facts == work->n_keys ||
-         autocdc_keep_greatest (work, "reduced", (const char *const[]){ "o", NULL }, "", &work->n_ties, error);
+         autocdc_normalise (work, "reduced", (const char *const[]){ "o", "d", NULL }, "", "", &work->n_ties, error);
 }
 
 /* Keys, sequences and positions first; values are copied only where a key (or its sequence) has several events. */
@@ -219,7 +288,9 @@ autocdc_reduce_events (AutoCdcWork *work, GError **error)
     autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e");
   else if (!(newest ? reduce_to_newest (work, error) : reduce_to_sequences (work, error)))
     return FALSE;
-  autocdc_work_define (work, "reduced", "SELECT *, CASE WHEN d THEN ''::BLOB ELSE {batch set} END AS b FROM {reduced}");
+  if (!work->is_partial)
+    autocdc_work_define (work, "reduced",
+                         "SELECT *, CASE WHEN d THEN ''::BLOB ELSE {batch set} END AS b FROM {reduced}");
   autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
   autocdc_work_set (work, "keys", g_hash_table_lookup (work->pieces, "best"));
   return TRUE;

@@ -44,7 +44,8 @@ check_combinations (const AutoCdcFlow *flow, GError **error)
   if (n_ignore_null > 1)
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS,
                            "flow %s gives more than one form of IGNORE NULL UPDATES", name_of (flow));
-  if (flow->ignore_null_columns && !flow->ignore_null_columns[0])
+  if ((flow->ignore_null_columns && !flow->ignore_null_columns[0]) ||
+      (flow->ignore_null_except && !flow->ignore_null_except[0]))
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST,
                            "flow %s gives IGNORE NULL UPDATES an empty list", name_of (flow));
   if (flow->columns_to_update && (n_ignore_null > 0 || type == AUTOCDC_BITEMPORAL))
@@ -67,8 +68,6 @@ check_supported (const AutoCdcFlow *flow, GError **error)
   } clauses[] = {
     { flow->from_snapshot, "FROM SNAPSHOT" },
     { flow->type == AUTOCDC_BITEMPORAL, "STORED AS BITEMPORAL" },
-    { flow->ignore_null || flow->ignore_null_columns || flow->ignore_null_except, "IGNORE NULL UPDATES" },
-    { flow->columns_to_update != NULL, "COLUMNS TO UPDATE" },
     { flow->where != NULL, "WHERE" },
   };
 

@@ -7,14 +7,23 @@
 #include "autocdc-work-private.h"
 #include "duck-type.h"
 
-/* One step per sequence: facts of different sets are merged field by field, the greatest value wins. */
+/* One step per sequence: facts of different sets are merged field by field, the greatest value wins. In partial targets they are
+ * merged already. */
 static void
 set_steps (AutoCdcWork *work)
 {
   g_autoptr (GString) steps = g_string_new (NULL);
 
-  if (work->sets->len == 1) {
-    autocdc_work_set (work, "steps", "{line}, s, o, d{V} FROM {told}");
+  if (work->has_one_set || work->is_partial) {
+    g_string_append (steps, "{line}, s, o, d{V}");
+    for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
+      if (autocdc_work_authored (work, i) != AUTOCDC_AUTHORED_SOMETIMES)
+        continue;
+      g_string_append (steps, ", NOT d AND ");
+      autocdc_append_authors (work, steps, i, "b");
+      g_string_append_printf (steps, " AS a%u", i);
+    }
+    g_string_append (steps, " FROM {told}");
   } else {
     g_string_append (steps, "{line}, any_value(s) AS s, o, bool_or(d) AS d");
     for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
@@ -38,9 +47,8 @@ set_steps (AutoCdcWork *work)
       g_string_append_printf (steps, ") AS a%u", i);
     }
     g_string_append (steps, " FROM {told} GROUP BY {line}, o");
-    autocdc_work_take (work, "steps", g_steal_pointer (&steps));
   }
-  g_autofree char *text = autocdc_work_text (work, g_hash_table_lookup (work->pieces, "steps"));
+  g_autofree char *text = autocdc_work_text (work, steps->str);
 
   autocdc_work_set (work, "steps", text);
 }

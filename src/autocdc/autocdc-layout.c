@@ -33,8 +33,8 @@ plan_column (const AutoCdcPlan *plan, const char *name)
   return -1;
 }
 
-static gboolean
-is_interval_column (const AutoCdcPlan *plan, const char *name)
+gboolean
+autocdc_is_interval_column (const AutoCdcPlan *plan, const char *name)
 {
   return plan->type == AUTOCDC_SCD2 &&
          (base_text_equal_ignore_case (name, AUTOCDC_START_AT) || base_text_equal_ignore_case (name, AUTOCDC_END_AT));
@@ -78,28 +78,64 @@ check_keys (AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
   return FALSE;
 }
 
+static gboolean set_choice_drift (const AutoCdcPlan *plan, SluiceError code, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+
+/* A choice of columns may be worded anew, and name columns that are new, but not change for columns that are there. */
 static gboolean
-check_tracking (const AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
+set_choice_drift (const AutoCdcPlan *plan, SluiceError code, GError **error, const char *format, ...)
 {
-  GPtrArray *columns = domain->track_columns, *except = domain->track_except;
+  g_autofree char *what = NULL;
+  va_list arguments;
 
+  va_start (arguments, format);
+  what = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  base_error_set (error, code, "flow %s %s", plan->name, what);
+  base_error_set_hint (error, "a full refresh of %s begins anew with the new choice", plan->target);
+  return FALSE;
+}
+
+static gboolean
+check_tracking (const AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
+{
   for (guint i = 0; i < domain->fields->len; i++) {
-    const char *field = domain->fields->pdata[i];
-    gboolean before, after;
+    const char *column = ((GStrv) domain->fields->pdata[i])[0];
+    gboolean before = autocdc_domain_tracks (domain, column),
+             after = autocdc_choice_covers (plan->track_columns, plan->track_except, column, TRUE);
 
-    before = autocdc_domain_tracks (domain, field);
-    domain->track_columns = plan->track_columns;
-    domain->track_except = plan->track_except;
-    after = autocdc_domain_tracks (domain, field);
-    domain->track_columns = columns;
-    domain->track_except = except;
-    if (before == after)
-      continue;
-    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT,
-                    "flow %s %s the history of %s, which was%s tracked in %s before", plan->name,
-                    after ? "tracks" : "does not track", field, before ? "" : " not", plan->target);
-    base_error_set_hint (error, "a full refresh of %s begins anew with the new choice", plan->target);
-    return FALSE;
+    if (before != after)
+      return set_choice_drift (plan, SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT, error,
+                               "%s the history of %s, which was%s tracked in %s before",
+                               after ? "tracks" : "does not track", column, before ? "" : " not", plan->target);
+  }
+  return TRUE;
+}
+
+/* How equal sequences are resolved and what a NULL said is in the memory already. */
+static gboolean
+check_partial (const AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
+{
+  gboolean ignored_before = domain->ignore_columns || domain->ignore_except,
+           ignores = plan->ignore_columns || plan->ignore_except;
+
+  if (domain->columns_to_update != (plan->columns_to_update != NULL))
+    return set_choice_drift (plan, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMNS_TO_UPDATE_DRIFT, error,
+                             "has %sCOLUMNS TO UPDATE, %s was kept with%s", plan->columns_to_update ? "" : "no ",
+                             plan->target, domain->columns_to_update ? "" : "out");
+  if (ignores != ignored_before)
+    return set_choice_drift (plan, SLUICE_ERROR_AUTOCDC_INVALID_STATE_IGNORE_NULL_DRIFT, error,
+                             "has %sIGNORE NULL UPDATES, %s was kept with%s", ignores ? "" : "no ", plan->target,
+                             ignored_before ? "" : "out");
+  for (guint i = 0; i < domain->fields->len; i++) {
+    const char *column = ((GStrv) domain->fields->pdata[i])[0];
+    gboolean before = autocdc_domain_ignores_null (domain, column),
+             after = autocdc_choice_covers (plan->ignore_columns, plan->ignore_except, column, FALSE);
+
+    if (before != after)
+      return set_choice_drift (plan, SLUICE_ERROR_AUTOCDC_INVALID_STATE_IGNORE_NULL_DRIFT, error,
+                               "%s NULL in %s, which was%s ignored in %s before", after ? "ignores" : "does not ignore",
+                               column, before ? "" : " not", plan->target);
   }
   return TRUE;
 }
@@ -126,7 +162,7 @@ check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
                          plan->target);
     return FALSE;
   }
-  return check_tracking (plan, domain, error);
+  return check_tracking (plan, domain, error) && check_partial (plan, domain, error);
 }
 
 /* ---- types of columns that both have ---- */
@@ -137,10 +173,10 @@ typedef enum {
   FIT_DRIFT,
 } Fit;
 
-static Fit fit_type (const BaseType *target, const BaseType *source, BaseType **merged);
+static Fit fit_type (const BaseType *target, const BaseType *source, gboolean by_leaf, BaseType **merged);
 
 static Fit
-fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
+fit_struct (const BaseType *target, const BaseType *source, gboolean by_leaf, BaseType **merged)
 {
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
   Fit worst = FIT_SAME;
@@ -148,8 +184,10 @@ fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
   for (guint i = 0; i < base_type_n_fields (target); i++) {
     const BaseField *field = base_type_field (target, i);
     int index = base_type_field_index (source, field->name, TRUE);
-    g_autoptr (BaseType) type = NULL;
-    Fit fit = index < 0 ? FIT_DRIFT : fit_type (field->type, base_type_field (source, (guint) index)->type, &type);
+    g_autoptr (BaseType) type = index < 0 && by_leaf ? base_type_ref (field->type) : NULL;
+    Fit fit = type        ? FIT_SAME
+              : index < 0 ? FIT_DRIFT
+                          : fit_type (field->type, base_type_field (source, (guint) index)->type, by_leaf, &type);
 
     if (fit == FIT_DRIFT)
       return fit;
@@ -166,9 +204,10 @@ fit_struct (const BaseType *target, const BaseType *source, BaseType **merged)
   return worst;
 }
 
-/* @merged: the target's type afterwards, unless they do not fit. */
+/* @by_leaf: leaves of structs are fields of their own, which a source may lose as it may lose columns.
+ * @merged: the target's type afterwards, unless they do not fit. */
 static Fit
-fit_type (const BaseType *target, const BaseType *source, BaseType **merged)
+fit_type (const BaseType *target, const BaseType *source, gboolean by_leaf, BaseType **merged)
 {
   BaseTypeKind kind = base_type_kind (target);
   g_autoptr (BaseType) inner = NULL, key = NULL;
@@ -186,17 +225,17 @@ fit_type (const BaseType *target, const BaseType *source, BaseType **merged)
   if (kind != base_type_kind (source))
     return FIT_DRIFT;
   if (kind == BASE_TYPE_STRUCT)
-    return fit_struct (target, source, merged);
+    return fit_struct (target, source, by_leaf, merged);
   if (kind == BASE_TYPE_ARRAY) {
-    fit = fit_type (base_type_element (target), base_type_element (source), &inner);
+    fit = fit_type (base_type_element (target), base_type_element (source), FALSE, &inner);
     if (fit != FIT_DRIFT)
       *merged = base_type_array (inner, TRUE);
     return fit;
   }
   if (kind != BASE_TYPE_MAP)
     return FIT_DRIFT;
-  key_fit = fit_type (base_type_key (target), base_type_key (source), &key);
-  fit = fit_type (base_type_value (target), base_type_value (source), &inner);
+  key_fit = fit_type (base_type_key (target), base_type_key (source), FALSE, &key);
+  fit = fit_type (base_type_value (target), base_type_value (source), FALSE, &inner);
   fit = MAX (fit, key_fit);
   if (fit != FIT_DRIFT)
     *merged = base_type_map (key, inner, TRUE);
@@ -209,7 +248,8 @@ fitted_type (const AutoCdcPlan *plan, const char *name, const BaseType *target, 
              gboolean may_widen, GError **error)
 {
   g_autoptr (BaseType) merged = NULL;
-  Fit fit = fit_type (target, source, &merged);
+  gboolean by_leaf = autocdc_choice_covers (plan->ignore_columns, plan->ignore_except, name, FALSE);
+  Fit fit = fit_type (target, source, by_leaf, &merged);
   g_autofree char *now = NULL, *then = NULL;
 
   if (fit == FIT_SAME || (fit == FIT_WIDER && may_widen))
@@ -289,7 +329,7 @@ add_fitted (BaseStructBuilder *builder, const BaseField *field, const BaseType *
 /* ---- the schema after the batch ---- */
 
 BaseType *
-autocdc_schema_unite (const BaseType *a, const BaseType *b, const char **differs)
+autocdc_schema_unite (const AutoCdcPlan *plan, const BaseType *a, const BaseType *b, const char **differs)
 {
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
 
@@ -300,7 +340,9 @@ autocdc_schema_unite (const BaseType *a, const BaseType *b, const char **differs
 
     if (other < 0) {
       type = base_type_ref (field->type);
-    } else if (fit_type (field->type, base_type_field (b, (guint) other)->type, &type) == FIT_DRIFT) {
+    } else if (fit_type (field->type, base_type_field (b, (guint) other)->type,
+                         autocdc_choice_covers (plan->ignore_columns, plan->ignore_except, field->name, FALSE),
+                         &type) == FIT_DRIFT) {
       *differs = field->name;
       return NULL;
     }
@@ -339,7 +381,7 @@ evolved_schema (const AutoCdcPlan *plan, const BaseType *given, const BaseType *
     int source = base_type_field_index (given, field->name, TRUE);
     g_autoptr (BaseType) type = NULL;
 
-    if (is_interval_column (plan, field->name) && !added) {
+    if (autocdc_is_interval_column (plan, field->name) && !added) {
       add_new_columns (given, present, builder);
       added = TRUE;
     }
@@ -387,11 +429,11 @@ given_columns (const AutoCdcPlan *plan, GError **error)
   for (guint i = 0; i < base_type_n_fields (plan->together); i++) {
     const BaseField *field = base_type_field (plan->together, i);
 
-    if (!is_interval_column (plan, field->name))
+    if (!autocdc_is_interval_column (plan, field->name))
       base_struct_builder_add (others, field->name, field->type, TRUE, NULL);
   }
   theirs = base_struct_builder_end (g_steal_pointer (&others));
-  if (!(both = autocdc_schema_unite (theirs, mine, &differs)))
+  if (!(both = autocdc_schema_unite (plan, theirs, mine, &differs)))
     base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMN_TYPE_DRIFT,
                     "flow %s: column %s is of another type than other flows give it to %s", plan->name, differs,
                     plan->target);
@@ -525,16 +567,72 @@ begin_domain (AutoCdcLayout *layout)
 }
 
 static void
-record_choice (AutoCdcLayout *layout)
+copy_choice (GPtrArray **to, GPtrArray *from)
+{
+  g_clear_pointer (to, g_ptr_array_unref);
+  *to = from ? g_ptr_array_ref (from) : NULL;
+}
+
+static void
+record_choices (AutoCdcLayout *layout)
 {
   const AutoCdcPlan *plan = layout->plan;
 
-  g_clear_pointer (&layout->domain->track_columns, g_ptr_array_unref);
-  g_clear_pointer (&layout->domain->track_except, g_ptr_array_unref);
-  if (plan->track_columns)
-    layout->domain->track_columns = g_ptr_array_ref (plan->track_columns);
-  if (plan->track_except)
-    layout->domain->track_except = g_ptr_array_ref (plan->track_except);
+  copy_choice (&layout->domain->track_columns, plan->track_columns);
+  copy_choice (&layout->domain->track_except, plan->track_except);
+  copy_choice (&layout->domain->ignore_columns, plan->ignore_columns);
+  copy_choice (&layout->domain->ignore_except, plan->ignore_except);
+  layout->domain->columns_to_update = plan->columns_to_update != NULL;
+}
+
+const BaseType *
+autocdc_leaf_type (const BaseType *type, const char *const *path)
+{
+  for (; *path; path++) {
+    int index = base_type_kind (type) == BASE_TYPE_STRUCT ? base_type_field_index (type, *path, TRUE) : -1;
+
+    if (index < 0)
+      return NULL;
+    type = base_type_field (type, (guint) index)->type;
+  }
+  return type;
+}
+
+/* Appends the fields at and below the end of @path that the domain does not have. */
+static void
+add_fields (AutoCdcDomain *domain, GPtrArray *path, const BaseType *type, gboolean by_leaf)
+{
+  if (by_leaf && base_type_kind (type) == BASE_TYPE_STRUCT) {
+    for (guint i = 0; i < base_type_n_fields (type); i++) {
+      g_ptr_array_insert (path, (gint) path->len - 1, (char *) base_type_field (type, i)->name);
+      add_fields (domain, path, base_type_field (type, i)->type, TRUE);
+      g_ptr_array_remove_index (path, path->len - 2);
+    }
+  } else if (autocdc_domain_field (domain, (const char *const *) path->pdata) < 0) {
+    g_ptr_array_add (domain->fields, g_strdupv ((char **) path->pdata));
+  }
+}
+
+static gboolean
+find_field (AutoCdcLayout *layout, const char *const *path, GError **error)
+{
+  const AutoCdcPlan *plan = layout->plan;
+  int column = base_type_field_index (layout->schema, path[0], TRUE);
+  const BaseField *target = column < 0 ? NULL : base_type_field (layout->schema, (guint) column);
+  AutoCdcField field = { .path = path, .column = (guint) column, .source = -1 };
+
+  if (!target || !(field.type = autocdc_leaf_type (target->type, path + 1)))
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MALFORMED,
+                           "the memory of %s speaks of the column %s%s%s, which the table does not have", plan->target,
+                           path[0], path[1] ? "." : "", path[1] ? path[1] : "");
+  field.name = target->name;
+  column = plan_column (plan, field.name);
+  if (column >= 0 && autocdc_leaf_type (((AutoCdcColumn *) plan->columns->pdata[column])->type, path + 1))
+    field.source = column;
+  field.tracked = autocdc_domain_tracks (layout->domain, field.name);
+  field.ignores_null = autocdc_domain_ignores_null (layout->domain, field.name);
+  g_array_append_val (layout->fields, field);
+  return TRUE;
 }
 
 static gboolean
@@ -543,27 +641,18 @@ find_fields (AutoCdcLayout *layout, GError **error)
   AutoCdcDomain *domain = layout->domain;
 
   for (guint i = 0; i < base_type_n_fields (layout->schema); i++) {
-    const char *name = base_type_field (layout->schema, i)->name;
+    const BaseField *column = base_type_field (layout->schema, i);
+    g_autoptr (GPtrArray) path = g_ptr_array_new ();
 
-    if (autocdc_domain_key (domain, name) < 0 && !is_interval_column (layout->plan, name) &&
-        autocdc_domain_field (domain, name) < 0)
-      g_ptr_array_add (domain->fields, g_strdup (name));
+    if (autocdc_domain_key (domain, column->name) >= 0 || autocdc_is_interval_column (layout->plan, column->name))
+      continue;
+    g_ptr_array_add (path, column->name);
+    g_ptr_array_add (path, NULL);
+    add_fields (domain, path, column->type, autocdc_domain_ignores_null (domain, column->name));
   }
-  for (guint i = 0; i < domain->fields->len; i++) {
-    int column = base_type_field_index (layout->schema, domain->fields->pdata[i], TRUE);
-    AutoCdcField field = { 0 };
-
-    if (column < 0)
-      return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MALFORMED,
-                             "the memory of %s speaks of the column %s, which the table does not have",
-                             layout->plan->target, (char *) domain->fields->pdata[i]);
-    field.column = (guint) column;
-    field.name = base_type_field (layout->schema, field.column)->name;
-    field.type = base_type_field (layout->schema, field.column)->type;
-    field.source = plan_column (layout->plan, field.name);
-    field.tracked = autocdc_domain_tracks (domain, field.name);
-    g_array_append_val (layout->fields, field);
-  }
+  for (guint i = 0; i < domain->fields->len; i++)
+    if (!find_field (layout, domain->fields->pdata[i], error))
+      return FALSE;
   for (guint i = 0; i < domain->keys->len; i++) {
     int column = base_type_field_index (layout->schema, domain->keys->pdata[i], TRUE);
 
@@ -614,7 +703,7 @@ lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
     layout->is_new = TRUE;
     begin_domain (layout);
   }
-  record_choice (layout);
+  record_choices (layout);
   if (!find_schema (layout, snapshot, error) || !find_fields (layout, error))
     return FALSE;
   for (guint i = 0; i < layout->fields->len; i++)

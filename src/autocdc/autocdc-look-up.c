@@ -96,27 +96,29 @@ find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 /* ---- rows ---- */
 
 static void
-append_present_value (GString *out, const BaseType *present, int column, const BaseType *type)
-{
-  g_autofree char *name = g_strdup_printf ("t.p%d", column);
-
-  if (column >= 0) {
-    autocdc_append_value (out, name, base_type_field (present, (guint) column)->type, type);
-    return;
-  }
-  g_string_append (out, "NULL::");
-  duck_type_append_text (out, type);
-}
-
-static void
 append_payload (AutoCdcWork *work, GString *out, const BaseType *present)
 {
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     const AutoCdcField *field = autocdc_work_field (work, i);
+    int column = base_type_field_index (present, field->name, TRUE);
+    g_autofree char *name = g_strdup_printf ("t.p%d", column);
 
     g_string_append (out, ", ");
-    append_present_value (out, present, base_type_field_index (present, field->name, TRUE), field->type);
+    autocdc_append_field (out, field, name, column < 0 ? NULL : base_type_field (present, (guint) column)->type);
     g_string_append_printf (out, " AS v%u", i);
+  }
+  /* Columns of several fields, as they are. */
+  for (guint i = 0; i < base_type_n_fields (work->layout->schema); i++) {
+    const BaseField *target = base_type_field (work->layout->schema, i);
+    AutoCdcField whole = { .path = (const char *const[]){ target->name, NULL }, .type = target->type };
+    int column = base_type_field_index (present, target->name, TRUE);
+    g_autofree char *name = g_strdup_printf ("t.p%d", column);
+
+    if (!autocdc_work_is_split (work, i))
+      continue;
+    g_string_append (out, ", ");
+    autocdc_append_field (out, &whole, name, column < 0 ? NULL : base_type_field (present, (guint) column)->type);
+    g_string_append_printf (out, " AS c%u", i);
   }
 }
 
@@ -385,6 +387,7 @@ find_sets (AutoCdcWork *work, GError **error)
   const DuckChunk *chunk;
 
   add_set (work->sets, work->batch_set);
+  work->has_one_set = TRUE;
   if (!work->has_rows && !work->has_state)
     return TRUE;
   if (!(result = duck_session_query (work->session, sql, work->cancel, error)))
@@ -393,7 +396,7 @@ find_sets (AutoCdcWork *work, GError **error)
     if (!duck_result_next (result, &chunk, error))
       return FALSE;
     if (!chunk)
-      return TRUE;
+      break;
     for (guint i = 0; i < chunk->n_rows; i++) {
       gsize length;
       const char *bytes = duck_vector_string (&chunk->columns[0], i, &length);
@@ -402,6 +405,32 @@ find_sets (AutoCdcWork *work, GError **error)
       add_set (work->sets, set);
     }
   }
+  work->has_one_set = work->sets->len == 1;
+  return TRUE;
+}
+
+/* A partial target has too many sets to list them: of every field, how many of the upserts in {facts} author it. */
+static gboolean
+count_authors (AutoCdcWork *work, GError **error)
+{
+  guint n = autocdc_work_n_fields (work);
+  g_autoptr (GString) counts = g_string_new ("SELECT count(*)");
+  g_autofree gint64 *values = g_new0 (gint64, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (counts, ", count(*) FILTER (sluice_bit(b, %u))", i);
+  g_string_append (counts, " FROM {facts} WHERE NOT d");
+  if (!autocdc_work_numbers (work, counts->str, values, n + 1, error))
+    return FALSE;
+  work->authored = g_new0 (AutoCdcAuthored, n);
+  work->has_one_set = TRUE;
+  for (guint i = 0; i < n; i++) {
+    work->authored[i] = values[i + 1] == 0           ? AUTOCDC_AUTHORED_NEVER
+                        : values[i + 1] == values[0] ? AUTOCDC_AUTHORED_ALWAYS
+                                                     : AUTOCDC_AUTHORED_SOMETIMES;
+    work->has_one_set = work->has_one_set && work->authored[i] != AUTOCDC_AUTHORED_SOMETIMES;
+  }
+  return TRUE;
 }
 
 /* `, v0` or `, CASE WHEN <the set in @column has 0> THEN v0 END` for every field. */
@@ -457,6 +486,29 @@ count_met (AutoCdcWork *work, GError **error)
   return TRUE;
 }
 
+/* Of equal facts one. */
+static gboolean
+normalise_facts (AutoCdcWork *work, GError **error)
+{
+  if (!autocdc_normalise (work, "facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src",
+                          ", max(w) AS w, any_value(g) AS g, 2 AS src, NULL::BIGINT AS ri",
+                          work->plan->type == AUTOCDC_SCD1 ? &work->n_ties : NULL, error))
+    return FALSE;
+  if (!work->is_partial || work->n_twice == 0)
+    return TRUE;
+  /* What was merged is where one of its parts is that says all of it. */
+  autocdc_set_shows (work, "f");
+  return autocdc_work_make (
+             work, "said",
+             "SELECT {K:n}, n.o, n.d, min(f.src) AS src, arg_min_null(f.ri, f.src) AS ri FROM {met} f JOIN {merged} n"
+             " ON {J:f,n} AND f.o = n.o AND f.d = n.d AND f.b = n.b WHERE {shows} GROUP BY {K:n}, n.o, n.d",
+             NULL, error) &&
+         autocdc_work_make (work, "facts",
+                            "SELECT f.* REPLACE (coalesce(t.src, f.src) AS src, coalesce(t.ri, f.ri) AS ri)"
+                            " FROM {facts} f LEFT JOIN {said} t ON {J:f,t} AND f.o = t.o AND f.d = t.d",
+                            NULL, error);
+}
+
 /* SCD 2: of equal facts one, and a delete at an upsert's sequence leaves nothing of the upsert. */
 static gboolean
 normalise_history (AutoCdcWork *work, GError **error)
@@ -469,8 +521,15 @@ normalise_history (AutoCdcWork *work, GError **error)
     return FALSE;
   if (n_met == 0)
     return TRUE;
-  return count_met (work, error) &&
-         autocdc_work_make (work, "facts",
+  if (!count_met (work, error))
+    return FALSE;
+  if (work->is_partial)
+    return autocdc_work_make (work, "facts",
+                              "SELECT f.* FROM {facts} f LEFT JOIN {twice} t ON {J:f,t} AND f.o = t.o"
+                              " WHERE t.d IS NULL OR t.d = f.d",
+                              NULL, error) &&
+           normalise_facts (work, error);
+  return autocdc_work_make (work, "facts",
                             "SELECT f.* FROM {facts} f ANTI JOIN {twice} t ON {J:f,t} AND f.o = t.o UNION ALL"
                             " SELECT * FROM (SELECT DISTINCT ON ({K:f}, f.o, f.b) f.* FROM {facts} f JOIN {twice} t"
                             " ON {J:f,t} AND f.o = t.o AND f.d = t.d ORDER BY {K:f}, f.o, f.b{tie:f}, f.src)",
@@ -527,7 +586,7 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
   g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
 
   autocdc_work_set (work, "gen", gen);
-  if ((work->has_statements && !hear_statements (work, error)) || !find_sets (work, error))
+  if ((work->has_statements && !hear_statements (work, error)) || (!work->is_partial && !find_sets (work, error)))
     return FALSE;
   set_masked_values (work, "row values", "hb");
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
@@ -555,10 +614,9 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
                           NULL, error) ||
       (!history && !autocdc_rank_facts (work, "facts", error)))
     return FALSE;
-  if (!work->has_rows && !work->has_state && !history)
-    return TRUE; /* a reduced batch has nothing twice */
-  return history ? normalise_history (work, error)
-                 : count_mixed (work, error) &&
-                       autocdc_keep_greatest (work, "facts", (const char *const[]){ "o", "d", "b", NULL }, ", f.src",
-                                              &work->n_ties, error);
+  /* A reduced batch alone has nothing twice. */
+  if ((work->has_rows || work->has_state || history) &&
+      !(history ? normalise_history (work, error) : count_mixed (work, error) && normalise_facts (work, error)))
+    return FALSE;
+  return !work->is_partial || count_authors (work, error);
 }

@@ -24,19 +24,23 @@ struct AutoCdcPlan {
   AutoCdcType type;
   GPtrArray *columns; /* (element-type AutoCdcColumn): selected, in source order */
   GArray *keys;       /* (element-type guint): the columns that are keys, in the order of KEYS, or of the memory */
-  RelationPlan
-      *events; /* columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says */
+  /* Columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says, the columns to update. */
+  RelationPlan *events;
   BaseType *sequence_type;
-  gboolean deletes;         /* APPLY AS DELETE WHEN was given */
-  gboolean truncates;       /* APPLY AS TRUNCATE WHEN was given */
-  char *where;              /* (nullable): the condition of WHERE */
-  GPtrArray *track_columns; /* (nullable) (element-type utf8) */
-  GPtrArray *track_except;  /* (nullable) (element-type utf8) */
-  GPtrArray *chosen;        /* (nullable): names of COLUMNS, for comparing flows */
-  GPtrArray *excepted;      /* (nullable): names of COLUMNS * EXCEPT */
-  BaseType *declared;       /* (nullable) */
-  BaseType *together;       /* (nullable): what all flows into the target give */
-  gboolean may_widen;       /* the target will allow changes of types */
+  gboolean deletes;          /* APPLY AS DELETE WHEN was given */
+  gboolean truncates;        /* APPLY AS TRUNCATE WHEN was given */
+  char *where;               /* (nullable): the condition of WHERE */
+  GPtrArray *track_columns;  /* (nullable) (element-type utf8) */
+  GPtrArray *track_except;   /* (nullable) (element-type utf8) */
+  GPtrArray *ignore_columns; /* (nullable) (element-type utf8) */
+  GPtrArray *ignore_except;  /* (nullable) (element-type utf8): empty for IGNORE NULL UPDATES of all columns */
+  char *columns_to_update;   /* (nullable) */
+  GPtrArray *source_names;   /* (element-type utf8): all columns of the source */
+  GPtrArray *chosen;         /* (nullable): names of COLUMNS, for comparing flows */
+  GPtrArray *excepted;       /* (nullable): names of COLUMNS * EXCEPT */
+  BaseType *declared;        /* (nullable) */
+  BaseType *together;        /* (nullable): what all flows into the target give */
+  gboolean may_widen;        /* the target will allow changes of types */
   BaseType *target_schema;
 };
 
@@ -44,14 +48,22 @@ struct AutoCdcPlan {
  * Errors: as autocdc_domain_parse(). Returns: (transfer full). */
 AutoCdcPlan *autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **error);
 
-/* A field of the memory = a column of the target that is neither key nor interval. Its number is its index in the domain. */
+/* A field of the memory: a column of the target that is neither key nor interval, or a leaf of such a struct column where ignore-null
+ * covers it. Its number is its index in the domain. */
 typedef struct {
-  const char *name;
-  const BaseType *type; /* in the target */
-  guint column;         /* in the target's schema */
-  int source;           /* column of the plan, -1 = the source has none */
+  const char *name;        /* of the column */
+  const char *const *path; /* (array zero-terminated=1): the column, then the way to the leaf */
+  const BaseType *type;    /* in the target */
+  guint column;            /* in the target's schema */
+  int source;              /* column of the plan, -1 = the source has none, or not this leaf of it */
   gboolean tracked;
+  gboolean ignores_null;
 } AutoCdcField;
+
+/* Whether the target's column @name is __START_AT or __END_AT. */
+gboolean autocdc_is_interval_column (const AutoCdcPlan *plan, const char *name);
+/* The type at the end of @path (nullable: names below @type) in @type, names without case; NULL when there is none. */
+const BaseType *autocdc_leaf_type (const BaseType *type, const char *const *path);
 
 typedef struct {
   AutoCdcPlan *plan;
@@ -69,9 +81,9 @@ typedef struct {
 /* @snapshot: (nullable): NULL for a table that does not exist. Errors: as autocdc_plan_new(). Returns: (transfer full). */
 AutoCdcLayout *autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error);
 void autocdc_layout_free (AutoCdcLayout *layout);
-/* Columns of either, in the order of @a, then of @b; each with the type that takes both's values.
+/* Columns of either, in the order of @a, then of @b; each with the type that takes both's values. @plan: of a flow that gives them.
  * @differs: (out): the column for which there is no such type. Returns: (transfer full) (nullable). */
-BaseType *autocdc_schema_unite (const BaseType *a, const BaseType *b, const char **differs);
+BaseType *autocdc_schema_unite (const AutoCdcPlan *plan, const BaseType *a, const BaseType *b, const char **differs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcLayout, autocdc_layout_free)
 
 #define AUTOCDC_START_AT "__START_AT"

@@ -37,6 +37,10 @@ autocdc_plan_unref (AutoCdcPlan *plan)
   g_free (plan->where);
   g_clear_pointer (&plan->track_columns, g_ptr_array_unref);
   g_clear_pointer (&plan->track_except, g_ptr_array_unref);
+  g_clear_pointer (&plan->ignore_columns, g_ptr_array_unref);
+  g_clear_pointer (&plan->ignore_except, g_ptr_array_unref);
+  g_free (plan->columns_to_update);
+  g_clear_pointer (&plan->source_names, g_ptr_array_unref);
   g_clear_pointer (&plan->chosen, g_ptr_array_unref);
   g_clear_pointer (&plan->excepted, g_ptr_array_unref);
   base_type_unref (plan->declared);
@@ -177,7 +181,10 @@ select_columns (AutoCdcPlan *plan, const BaseType *schema, GError **error)
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
 
-    if (plan->chosen ? !in_names (plan->chosen, field->name) : in_names (plan->excepted, field->name))
+    if (plan->chosen
+            ? !in_names (plan->chosen, field->name)
+            : in_names (plan->excepted, field->name) ||
+                  (plan->columns_to_update && base_text_equal_ignore_case (field->name, plan->columns_to_update)))
       continue;
     add_column (plan, field->name, field->type);
   }
@@ -258,6 +265,28 @@ check_condition (const AutoCdcPlan *plan, const char *clause, const SqlExpr *con
                          "flow %s: %s is of type %s, not a condition", plan->name, clause, text);
 }
 
+/* The column whose arrays name the columns that an event writes. */
+static gboolean
+check_columns_to_update (const AutoCdcPlan *plan, const BaseType *schema, GError **error)
+{
+  g_autoptr (GPtrArray) names = NULL;
+  g_autofree char *text = NULL;
+  const BaseType *type;
+
+  if (!plan->columns_to_update)
+    return TRUE;
+  names = copy_names ((const char *const[]){ plan->columns_to_update, NULL });
+  if (!check_known (plan, names, "COLUMNS TO UPDATE", schema, NULL, error))
+    return FALSE;
+  type = base_type_field (schema, (guint) base_type_field_index (schema, plan->columns_to_update, TRUE))->type;
+  if (base_type_kind (type) == BASE_TYPE_ARRAY && base_type_kind (base_type_element (type)) == BASE_TYPE_STRING)
+    return TRUE;
+  text = base_type_text (type);
+  return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
+                         "flow %s: the column %s of COLUMNS TO UPDATE is of type %s, not an ARRAY<STRING> of names",
+                         plan->name, plan->columns_to_update, text);
+}
+
 static gboolean
 bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, const RelationContext *context,
              GError **error)
@@ -282,6 +311,11 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
   plan->deletes = flow->delete_when != NULL;
   plan->truncates = flow->truncate_when != NULL;
   plan->where = flow->where ? sql_print_expression (flow->where) : NULL;
+  if (plan->columns_to_update) {
+    RelationItem update = { .column = (guint) base_type_field_index (schema, plan->columns_to_update, TRUE) };
+
+    g_array_append_val (items, update);
+  }
   plan->events = relation_plan_project (source, (RelationItem *) (gpointer) items->data, items->len, context, error);
   return plan->events != NULL;
 }
@@ -298,6 +332,9 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
   g_autoptr (BaseType) selected = NULL;
   BaseType *present = target ? delta_snapshot_schema (target) : NULL;
 
+  plan->source_names = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < base_type_n_fields (schema); i++)
+    g_ptr_array_add (plan->source_names, g_strdup (base_type_field (schema, i)->name));
   if (!check_source_names (plan, schema, error) || !select_columns (plan, schema, error) ||
       !find_keys (plan, flow->keys, schema, error))
     return FALSE;
@@ -309,6 +346,9 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
   selected = base_struct_builder_end (g_steal_pointer (&builder));
   if (!check_known (plan, plan->track_columns, "TRACK HISTORY ON", selected, present, error) ||
       !check_known (plan, plan->track_except, "TRACK HISTORY ON * EXCEPT", selected, present, error) ||
+      !check_known (plan, plan->ignore_columns, "IGNORE NULL UPDATES ON", selected, present, error) ||
+      !check_known (plan, plan->ignore_except, "IGNORE NULL UPDATES ON * EXCEPT", selected, present, error) ||
+      !check_columns_to_update (plan, schema, error) ||
       !bind_sequence (plan, flow->sequence_by, schema, context, error) ||
       !check_condition (plan, "APPLY AS DELETE WHEN", flow->delete_when, schema, context, error) ||
       !check_condition (plan, "APPLY AS TRUNCATE WHEN", flow->truncate_when, schema, context, error) ||
@@ -345,6 +385,10 @@ autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *
   plan->excepted = copy_names (flow->except_columns);
   plan->track_columns = copy_names (flow->track_history);
   plan->track_except = copy_names (flow->track_except);
+  plan->ignore_columns = copy_names (flow->ignore_null_columns);
+  plan->ignore_except =
+      flow->ignore_null ? g_ptr_array_new_with_free_func (g_free) : copy_names (flow->ignore_null_except);
+  plan->columns_to_update = g_strdup (flow->columns_to_update);
   plan->declared = base_type_ref (declared);
   plan->together = base_type_ref (flow->together);
   plan->may_widen = flow->may_widen;
@@ -372,6 +416,9 @@ autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **erro
   plan->sequence_type = base_type_ref (domain->sequence_type);
   plan->track_columns = domain->track_columns ? g_ptr_array_ref (domain->track_columns) : NULL;
   plan->track_except = domain->track_except ? g_ptr_array_ref (domain->track_except) : NULL;
+  plan->ignore_columns = domain->ignore_columns ? g_ptr_array_ref (domain->ignore_columns) : NULL;
+  plan->ignore_except = domain->ignore_except ? g_ptr_array_ref (domain->ignore_except) : NULL;
+  plan->columns_to_update = domain->columns_to_update ? g_strdup ("") : NULL;
   for (guint i = 0; i < domain->keys->len; i++) {
     add_column (plan, domain->keys->pdata[i], domain->key_types->pdata[i])->is_key = TRUE;
     g_array_append_val (plan->keys, i);
@@ -438,6 +485,9 @@ pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
       SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT, "tracked columns" },
     { names_equal (a->chosen, b->chosen) && names_equal (a->excepted, b->excepted), SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE,
       "choice of columns" },
+    { names_equal (a->ignore_columns, b->ignore_columns) && names_equal (a->ignore_except, b->ignore_except),
+      SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "choice of columns to ignore NULL in" },
+    { !a->columns_to_update == !b->columns_to_update, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "COLUMNS TO UPDATE" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (checks); i++)
@@ -458,7 +508,7 @@ autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **togeth
 
     if (!pair_agrees (plans[0], plans[i], error))
       return FALSE;
-    if (!(both = autocdc_schema_unite (all, plans[i]->target_schema, &differs))) {
+    if (!(both = autocdc_schema_unite (plans[0], all, plans[i]->target_schema, &differs))) {
       base_error_set (error, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "flows into %s give the column %s different types",
                       plans[i]->target, differs);
       base_error_add_param (error, "columnName", differs);

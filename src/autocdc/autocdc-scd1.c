@@ -61,27 +61,27 @@ set_newest_values (AutoCdcWork *work)
   autocdc_work_take (work, "newest values", g_steal_pointer (&values));
 }
 
-/* The upserts that stand, with the newest sequences of their key, and every key's newest delete. */
-static gboolean
-find_needed (AutoCdcWork *work, GError **error)
+gboolean
+autocdc_scd1_find_needed (AutoCdcWork *work, const char *known, GError **error)
 {
   set_newest (work);
+  autocdc_work_set (work, "known", g_hash_table_lookup (work->pieces, known));
   return autocdc_work_make (
       work, "need",
-      "WITH g AS (SELECT {K}, max(o) AS dm FROM {facts} WHERE d GROUP BY {K}),"
-      " up AS (SELECT f.* FROM {facts} f LEFT JOIN g ON {J:f,g} WHERE NOT f.d AND (g.dm IS NULL OR f.o >= g.dm)),"
+      "WITH g AS (SELECT {K}, max(o) AS dm FROM {known} WHERE d GROUP BY {K}),"
+      " up AS (SELECT f.* FROM {known} f LEFT JOIN g ON {J:f,g} WHERE NOT f.d AND (g.dm IS NULL OR f.o >= g.dm)),"
       " m AS (SELECT {K}, max(o) AS mo{newest} FROM up GROUP BY {K})"
       " SELECT u.*, m.mo{newest names} FROM up u JOIN m ON {J:u,m} WHERE {needed}"
-      " UNION ALL SELECT f.*, NULL{newest nulls} FROM {facts} f JOIN g ON {J:f,g} AND f.d AND f.o = g.dm",
+      " UNION ALL SELECT f.*, NULL{newest nulls} FROM {known} f JOIN g ON {J:f,g} AND f.d AND f.o = g.dm",
       NULL, error);
 }
 
 gboolean
 autocdc_scd1_compute (AutoCdcWork *work, GError **error)
 {
-  if (!find_needed (work, error))
+  if (!autocdc_scd1_find_needed (work, "facts", error))
     return FALSE;
-  if (work->sets->len == 1) { /* the one upsert that stands is the row */
+  if (work->has_one_set) { /* the one upsert that stands is the row */
     autocdc_work_define (
         work, "new",
         "SELECT {K}, NULL::{S} AS st, NULL::{S} AS en{V}, s AS hs, o AS ho, b AS hb, g AS hg FROM {need}"

@@ -6,7 +6,7 @@
 static gboolean
 choose_held (AutoCdcWork *work, GError **error)
 {
-  if (work->sets->len == 1) {
+  if (work->has_one_set && !work->is_partial) {
     autocdc_work_define (work, "new", "SELECT {K}, st, en{V}, hs, ho, {batch set} AS hb, {gen} AS hg FROM {histories}");
     return TRUE;
   }

@@ -101,12 +101,23 @@ tier_of (gint64 n_rows)
   return tier;
 }
 
-/* A file of nothing but tombstones that are all too old. */
-static gboolean
-has_expired (const AutoCdcStateFile *file, const AutoCdcBatch *batch)
+/* When tombstones that may go were written at the latest. SCD 1: an upsert that a tombstone outdoes may still be in a file that is as old
+ * as it, and would stand again. @gone: (nullable): files that are not in the way. */
+static gint64
+expiry (const AutoCdcWork *work, const GPtrArray *gone)
 {
-  return batch->retention_seconds >= 0 && file->n_deletes == file->n_rows &&
-         file->newest_us < batch->clock_us - batch->retention_seconds * G_USEC_PER_SEC;
+  const GPtrArray *files = work->layout->domain->files;
+  gint64 cutoff = work->batch->retention_seconds < 0
+                      ? G_MININT64
+                      : work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
+
+  for (guint i = 0; work->plan->type == AUTOCDC_SCD1 && i < files->len; i++) {
+    const AutoCdcStateFile *file = files->pdata[i];
+
+    if (file->n_deletes < file->n_rows && !(gone && g_ptr_array_find ((GPtrArray *) gone, file, NULL)))
+      cutoff = MIN (cutoff, file->oldest_us);
+  }
+  return cutoff;
 }
 
 /* Adds every file of @tier or below to @merge when, with what is there already, they are enough. */
@@ -185,12 +196,11 @@ drop_void (AutoCdcWork *work, GError **error)
 }
 
 static gboolean
-drop_expired (AutoCdcWork *work, gint64 *n_expired, GError **error)
+drop_expired (AutoCdcWork *work, gint64 cutoff, gint64 *n_expired, GError **error)
 {
-  gint64 cutoff = work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
   g_autofree char *expired = g_strdup_printf ("d AND w < %" G_GINT64_FORMAT, cutoff);
 
-  if (work->batch->retention_seconds < 0)
+  if (cutoff == G_MININT64)
     return TRUE;
   autocdc_work_set (work, "expired", expired);
   if (!autocdc_work_count (work, "SELECT count(*) FROM {merge} WHERE {expired}", n_expired, error))
@@ -199,8 +209,21 @@ drop_expired (AutoCdcWork *work, gint64 *n_expired, GError **error)
          autocdc_work_make (work, "merge", "SELECT * FROM {merge} WHERE ({expired}) IS NOT TRUE", NULL, error);
 }
 
-/* Facts of @merge and of {add} together: one per (key, sequence, set), expired tombstones and, for SCD 1, what newer facts
- * of the same files make idle left out. */
+/* SCD 1: leaves out of {merge} what newer facts of it make idle. */
+static gboolean
+drop_idle (AutoCdcWork *work, GError **error)
+{
+  if (!work->is_partial)
+    return autocdc_work_make (work, "merge",
+                              "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
+                              " AND q.o > f.o AND (q.d OR (NOT f.d AND q.b = f.b)))",
+                              NULL, error);
+  g_clear_pointer (&work->authored, g_free); /* was of other facts */
+  return autocdc_scd1_find_needed (work, "merge", error) &&
+         autocdc_work_make (work, "merge", "SELECT {K}, s, o, d, b{V}, w, g FROM {need}", NULL, error);
+}
+
+/* Facts of @merge and of {add} together: one per (key, sequence, set), without idle ones and expired tombstones. */
 static gboolean
 merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_expired, GError **error)
 {
@@ -209,18 +232,13 @@ merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_e
   if (!autocdc_append_state_scan (work, table, merge, scan, error))
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
-  if (!autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}", NULL,
-                          error) ||
-      !drop_void (work, error) ||
-      !autocdc_keep_greatest (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC", NULL,
-                              error) ||
-      !drop_expired (work, n_expired, error))
-    return FALSE;
-  return work->plan->type != AUTOCDC_SCD1 ||
-         autocdc_work_make (work, "merge",
-                            "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
-                            " AND q.o > f.o AND (q.d OR (NOT f.d AND q.b = f.b)))",
-                            NULL, error);
+  return autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}", NULL,
+                            error) &&
+         drop_void (work, error) &&
+         autocdc_normalise (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC",
+                            ", max(w) AS w", NULL, error) &&
+         (work->plan->type != AUTOCDC_SCD1 || drop_idle (work, error)) &&
+         drop_expired (work, expiry (work, merge), n_expired, error);
 }
 
 gboolean
@@ -236,9 +254,11 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
 
   *n_expired = 0;
   for (guint i = domain->files->len; i > 0; i--) {
-    if (!has_expired (domain->files->pdata[i - 1], work->batch))
+    const AutoCdcStateFile *old = domain->files->pdata[i - 1];
+
+    if (old->n_deletes < old->n_rows || old->newest_us >= expiry (work, NULL))
       continue;
-    *n_expired += ((AutoCdcStateFile *) domain->files->pdata[i - 1])->n_rows;
+    *n_expired += old->n_rows;
     g_ptr_array_remove_index (domain->files, i - 1);
   }
   if (n_new == 0)

@@ -6,7 +6,7 @@
  *   {keys}     the keys to look up, some perhaps twice
  *   {batch}    the part of {reduced} that goes the general way
  *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
- *              hg its gen, hh hash of the values, v
+ *              hg its gen, hh hash of the values, v, and c<i> as it is of a column i that is several fields
  *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; SCD 2: a reset has no sequence
  *   {facts}    the union, normalised: k, s, o, d, b, v, w, g, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it). SCD 1, when
  *              statements changed rows: o is the rank of sequence and gen among the facts of the key
@@ -31,6 +31,8 @@
 
 G_BEGIN_DECLS
 
+typedef enum { AUTOCDC_AUTHORED_ALWAYS, AUTOCDC_AUTHORED_NEVER, AUTOCDC_AUTHORED_SOMETIMES } AutoCdcAuthored;
+
 typedef struct {
   AutoCdcPlan *plan;
   AutoCdcLayout *layout; /* of the current try */
@@ -54,16 +56,20 @@ typedef struct {
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
   GPtrArray *constants; /* of skips */
   DeltaScan *scan;      /* (nullable): that the rows came from */
-  GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has */
-  GBytes *batch_set;    /* what the batch's upserts author */
-  json_t *truncate;     /* (nullable): the batch's newest truncate */
-  gboolean clears;      /* it is above the one that the target knew: rows of keys that the batch does not name may go */
+  gboolean is_partial;  /* autocdc_domain_is_partial() */
+  gboolean has_one_set; /* every upsert in play authors the same fields */
+  GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
+  AutoCdcAuthored *authored; /* (nullable): of a partial target, by field, once its facts are united */
+  GBytes *batch_set;         /* what the batch's upserts author, all of it unless the target is partial */
+  json_t *truncate;          /* (nullable): the batch's newest truncate */
+  gboolean clears; /* it is above the one that the target knew: rows of keys that the batch does not name may go */
   GPtrArray *cleared_files; /* (element-type DeltaFile): all of whose rows go */
   gint64 n_cleared;         /* rows of {cleared} and of cleared_files */
   gint64 n_cleared_rows;    /* of {cleared} */
   gint64 n_read;            /* rows of the batch */
   gint64 n_events;          /* of {events} */
   gint64 n_keys;            /* of the batch; SCD 2: keys and sequences */
+  gint64 n_twice;           /* keys and identities that autocdc_normalise() found several times */
   gint64 n_add;             /* rows of {add} */
   gint64 n_simple_deletes;  /* that {simple} has for {add} */
   gint64 n_ties;            /* see AutoCdcOutcome */
@@ -91,21 +97,24 @@ gboolean autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *v
 /* The same of one integer. */
 gboolean autocdc_work_count (AutoCdcWork *work, const char *pattern, gint64 *value, GError **error);
 
-/* Leaves one row of the table @name per keys and @identity (NULL-terminated): the one of the greatest values, then by @then (`, f.src`).
- * @n_ties: (inout) (optional): grows by the number of those whose upserts had different values. */
-gboolean autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
-                                gint64 *n_ties, GError **error);
+/* Leaves one fact of the table @name per keys and @identity (NULL-terminated: `o` and others): the one of the greatest values, then by
+ * @then (`, f.src`). In a partial target set `b` is no identity: what was there several times becomes one fact, field by field the greatest
+ * value, with the union of the sets; further columns of the table are given by @rest (`, max(w) AS w`), and {met} has what {merged} was
+ * made of. Sets work->n_twice. @n_ties: (inout) (optional): grows by the number of those whose upserts had different values. */
+gboolean autocdc_normalise (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
+                            const char *rest, gint64 *n_ties, GError **error);
 
 /* ---- fields ---- */
 
 guint autocdc_work_n_fields (const AutoCdcWork *work);
 const AutoCdcField *autocdc_work_field (const AutoCdcWork *work, guint index);
+/* Whether the target's column is of several fields. */
+gboolean autocdc_work_is_split (const AutoCdcWork *work, guint column);
 /* `CASE …` bytes over the domain's field list as a literal. */
 void autocdc_append_set (GString *out, GBytes *set);
 /* Whether @set has field @index. */
 gboolean autocdc_set_has (GBytes *set, guint index);
 
-typedef enum { AUTOCDC_AUTHORED_ALWAYS, AUTOCDC_AUTHORED_NEVER, AUTOCDC_AUTHORED_SOMETIMES } AutoCdcAuthored;
 /* Over all sets in play. */
 AutoCdcAuthored autocdc_work_authored (const AutoCdcWork *work, guint index);
 /* Appends a condition that the set in @column has field @index. */
@@ -114,6 +123,12 @@ void autocdc_append_authors (const AutoCdcWork *work, GString *out, guint index,
 void autocdc_append_same (const AutoCdcWork *work, GString *out, guint index, const char *a, const char *b);
 /* Appends @expr, a value of @from, as a value of @to: casts up, leaves by name, -0.0 as 0.0. */
 void autocdc_append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to);
+/* Appends the value of a field from @expr, a value of its column in a table where that has type @type. (nullable): NULL, as for a
+ * leaf that @type does not have. */
+void autocdc_append_field (GString *out, const AutoCdcField *field, const char *expr, const BaseType *type);
+/* Appends the value of the target's column @column from the field values of @table. A struct of fields is a struct, of NULLs if need
+ * be, except where that would put NULL into a NOT NULL leaf. */
+void autocdc_append_column (const AutoCdcWork *work, GString *out, guint column, const char *table);
 
 /* The piece `no values`: a NULL of its type for every field. */
 void autocdc_set_no_values (AutoCdcWork *work);
@@ -160,6 +175,8 @@ gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
 gboolean autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error);
 /* The piece `changes`: ` OR …` a tracked field differs from that of the row before in the window w. */
 void autocdc_set_changes (AutoCdcWork *work);
+/* {need} of the facts in the table @known: the upserts that stand, with the newest sequences of their key, and every key's newest delete. */
+gboolean autocdc_scd1_find_needed (AutoCdcWork *work, const char *known, GError **error);
 /* {new}, {need}: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
 gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);

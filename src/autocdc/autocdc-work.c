@@ -40,6 +40,7 @@ autocdc_work_free (AutoCdcWork *work)
   g_ptr_array_unref (work->sets);
   g_ptr_array_unref (work->cleared_files);
   json_decref (work->truncate);
+  g_free (work->authored);
   g_clear_pointer (&work->batch_set, g_bytes_unref);
   g_free (work);
 }
@@ -65,6 +66,8 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   autocdc_layout_free (work->layout);
   work->layout = layout;
   work->has_statements = layout->domain->gen > 0;
+  work->is_partial = autocdc_domain_is_partial (layout->domain);
+  g_clear_pointer (&work->authored, g_free);
   autocdc_set_truncate (work);
   g_clear_pointer (&work->scan, delta_scan_unref);
   g_clear_pointer (&work->skips, g_array_unref);
@@ -93,6 +96,15 @@ const AutoCdcField *
 autocdc_work_field (const AutoCdcWork *work, guint index)
 {
   return &g_array_index (work->layout->fields, AutoCdcField, index);
+}
+
+gboolean
+autocdc_work_is_split (const AutoCdcWork *work, guint column)
+{
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    if (autocdc_work_field (work, i)->column == column)
+      return autocdc_work_field (work, i)->path[1] != NULL;
+  return FALSE;
 }
 
 /* ---- templates ---- */
@@ -291,14 +303,39 @@ count_ties (AutoCdcWork *work, gint64 *n_ties, GError **error)
   return TRUE;
 }
 
+/* {merged} from {met}. */
+static gboolean
+merge_fields (AutoCdcWork *work, const char *rest, GError **error)
+{
+  g_autoptr (GString) values = g_string_new (NULL), flags = g_string_new (NULL);
+  guint n = autocdc_work_n_fields (work);
+
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *column = g_strdup_printf ("v%u", i);
+    g_autofree char *key = relation_tie_key (column, autocdc_work_field (work, i)->type);
+
+    g_string_append_printf (values, ", arg_max_null(v%u, %s) FILTER (sluice_bit(b, %u)) AS v%u", i, key, i, i);
+    g_string_append_printf (flags, "%sbool_or(sluice_bit(b, %u))", i ? ", " : "sluice_bits(", i);
+  }
+  g_string_append (flags, n ? ")" : "''::BLOB");
+  autocdc_work_set (work, "rest", rest);
+  autocdc_work_take (work, "greatest values", g_steal_pointer (&values));
+  autocdc_work_take (work, "all flags", g_steal_pointer (&flags));
+  return autocdc_work_make (work, "merged",
+                            "SELECT {K}{names}, any_value(s) AS s, {all flags} AS b{greatest values}{rest} FROM {met}"
+                            " GROUP BY {K}{names}",
+                            NULL, error);
+}
+
 gboolean
-autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *identity, const char *then,
-                       gint64 *n_ties, GError **error)
+autocdc_normalise (AutoCdcWork *work, const char *name, const char *const *identity, const char *then, const char *rest,
+                   gint64 *n_ties, GError **error)
 {
   g_autoptr (GString) names = g_string_new (NULL), ours = g_string_new (NULL), equal = g_string_new (NULL);
-  gint64 n_twice;
 
   for (guint i = 0; identity[i]; i++) {
+    if (work->is_partial && g_str_equal (identity[i], "b"))
+      continue;
     g_string_append_printf (names, ", %s", identity[i]);
     g_string_append_printf (ours, ", f.%s", identity[i]);
     g_string_append_printf (equal, " AND f.%s = t.%s", identity[i], identity[i]);
@@ -309,15 +346,24 @@ autocdc_keep_greatest (AutoCdcWork *work, const char *name, const char *const *i
   autocdc_work_take (work, "our names", g_steal_pointer (&ours));
   autocdc_work_take (work, "equal names", g_steal_pointer (&equal));
   if (!autocdc_work_make (work, "twice", "SELECT {K}{names} FROM {table} GROUP BY {K}{names} HAVING count(*) > 1",
-                          &n_twice, error))
+                          &work->n_twice, error))
     return FALSE;
-  if (n_twice == 0)
+  if (work->n_twice == 0)
     return TRUE;
-  return (!n_ties || count_ties (work, n_ties, error)) &&
+  if (n_ties && !count_ties (work, n_ties, error))
+    return FALSE;
+  if (!work->is_partial)
+    return autocdc_work_make (work, name,
+                              "SELECT f.* FROM {table} f ANTI JOIN {twice} t ON {J:f,t}{equal names} UNION ALL"
+                              " SELECT * FROM (SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
+                              " SEMI JOIN {twice} t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then})",
+                              NULL, error);
+  return autocdc_work_make (work, "met", "SELECT f.* FROM {table} f SEMI JOIN {twice} t ON {J:f,t}{equal names}", NULL,
+                            error) &&
+         merge_fields (work, rest, error) &&
          autocdc_work_make (work, name,
-                            "SELECT f.* FROM {table} f ANTI JOIN {twice} t ON {J:f,t}{equal names} UNION ALL"
-                            " SELECT * FROM (SELECT DISTINCT ON ({K:f}{our names}) f.* FROM {table} f"
-                            " SEMI JOIN {twice} t ON {J:f,t}{equal names} ORDER BY {K:f}{our names}{tie:f}{then})",
+                            "SELECT f.* FROM {table} f ANTI JOIN {twice} t ON {J:f,t}{equal names}"
+                            " UNION ALL BY NAME SELECT * FROM {merged}",
                             NULL, error);
 }
 
@@ -349,6 +395,8 @@ autocdc_work_authored (const AutoCdcWork *work, guint index)
 {
   guint n = 0;
 
+  if (work->is_partial)
+    return work->authored ? work->authored[index] : AUTOCDC_AUTHORED_SOMETIMES;
   for (guint i = 0; i < work->sets->len; i++)
     n += autocdc_set_has (work->sets->pdata[i], index) ? 1 : 0;
   return n == 0 ? AUTOCDC_AUTHORED_NEVER : n == work->sets->len ? AUTOCDC_AUTHORED_ALWAYS : AUTOCDC_AUTHORED_SOMETIMES;
@@ -362,6 +410,10 @@ autocdc_append_authors (const AutoCdcWork *work, GString *out, guint index, cons
 
   if (authored != AUTOCDC_AUTHORED_SOMETIMES) {
     g_string_append (out, authored == AUTOCDC_AUTHORED_ALWAYS ? "true" : "false");
+    return;
+  }
+  if (work->is_partial) { /* as many sets as there are events, perhaps */
+    g_string_append_printf (out, "sluice_bit(%s, %u)", column, index);
     return;
   }
   g_string_append_printf (out, "%s IN (", column);
@@ -516,4 +568,86 @@ void
 autocdc_append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to)
 {
   append_value (out, expr, from, to, 0);
+}
+
+void
+autocdc_append_field (GString *out, const AutoCdcField *field, const char *expr, const BaseType *type)
+{
+  const BaseType *leaf_type = type ? autocdc_leaf_type (type, field->path + 1) : NULL;
+  g_autofree char *leaf = g_strdup (expr);
+
+  if (!leaf_type) {
+    g_string_append (out, "NULL::");
+    duck_type_append_text (out, field->type);
+    return;
+  }
+  for (const char *const *name = field->path + 1; *name; name++) {
+    const BaseField *part = base_type_field (type, (guint) base_type_field_index (type, *name, TRUE));
+    g_autofree char *outer = g_steal_pointer (&leaf), *literal = base_text_sql_literal (part->name);
+
+    leaf = g_strdup_printf ("struct_extract(%s, %s)", outer, literal);
+    type = part->type;
+  }
+  append_value (out, leaf, leaf_type, field->type, 0);
+}
+
+/* Whether a struct of NULLs is no value of @type. */
+static gboolean
+needs_a_value (const BaseType *type)
+{
+  if (base_type_kind (type) != BASE_TYPE_STRUCT)
+    return FALSE;
+  for (guint i = 0; i < base_type_n_fields (type); i++) {
+    const BaseField *field = base_type_field (type, i);
+
+    if (!field->nullable && (base_type_kind (field->type) != BASE_TYPE_STRUCT || needs_a_value (field->type)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* @path: the way to a struct or leaf of type @type, NULL-terminated. @nulls: gets ` AND v3 IS NULL` for every leaf. */
+static void
+append_rebuilt (const AutoCdcWork *work, GString *out, GString *nulls, GPtrArray *path, const BaseType *type,
+                const char *table)
+{
+  int index = autocdc_domain_field (work->layout->domain, (const char *const *) path->pdata);
+  g_autoptr (GString) parts = NULL, all_null = NULL;
+
+  if (index >= 0) {
+    append_column (out, table, 'v', (guint) index);
+    g_string_append (nulls, " AND ");
+    append_column (nulls, table, 'v', (guint) index);
+    g_string_append (nulls, " IS NULL");
+    return;
+  }
+  parts = g_string_new ("struct_pack(");
+  all_null = g_string_new (NULL);
+  for (guint i = 0; i < base_type_n_fields (type); i++) {
+    const BaseField *field = base_type_field (type, i);
+
+    g_string_append (parts, i ? ", " : "");
+    base_text_append_sql_identifier (parts, field->name);
+    g_string_append (parts, " := ");
+    g_ptr_array_insert (path, (gint) path->len - 1, field->name);
+    append_rebuilt (work, parts, all_null, path, field->type, table);
+    g_ptr_array_remove_index (path, path->len - 2);
+  }
+  if (needs_a_value (type))
+    g_string_append_printf (out, "CASE WHEN true%s THEN NULL ELSE %s) END", all_null->str, parts->str);
+  else
+    g_string_append_printf (out, "%s)", parts->str);
+  g_string_append (nulls, all_null->str);
+}
+
+void
+autocdc_append_column (const AutoCdcWork *work, GString *out, guint column, const char *table)
+{
+  const BaseField *field = base_type_field (work->layout->schema, column);
+  g_autoptr (GPtrArray) path = g_ptr_array_new ();
+  g_autoptr (GString) nulls = g_string_new (NULL);
+
+  g_ptr_array_add (path, field->name);
+  g_ptr_array_add (path, NULL);
+  append_rebuilt (work, out, nulls, path, field->type, table);
 }

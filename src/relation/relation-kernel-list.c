@@ -804,6 +804,44 @@ time_sequence_run (const DuckKernelCall *call, GError **error)
 
 #define NULLS DUCK_KERNEL_NULLS
 
+/* ---- bit sets ---- */
+
+/* sluice_bits(flag 0, flag 1, …): bit i of byte i / 8 for flag i, without zero bytes at the end. */
+static gboolean
+bits_run (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
+{
+  g_autofree char *bytes = g_malloc0 (call->n_args / 8 + 1);
+  for (guint row = 0; row < call->n_rows; row++) {
+    gsize size = 0;
+    memset (bytes, 0, call->n_args / 8 + 1);
+    for (guint i = 0; i < call->n_args; i++) {
+      if (duck_vector_is_null (&call->args[i], row) || !duck_vector_bool (&call->args[i], row))
+        continue;
+      bytes[i / 8] = (char) ((guint8) bytes[i / 8] | 1u << (i % 8));
+      size = i / 8 + 1;
+    }
+    duck_vector_set_string (call->result, row, bytes, size);
+  }
+  return TRUE;
+}
+
+/* sluice_bit(set, i): whether a set of sluice_bits() has flag i; FALSE for NULL. */
+static gboolean
+bit_run (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
+{
+  for (guint row = 0; row < call->n_rows; row++) {
+    gboolean has = FALSE;
+    if (!duck_vector_is_null (&call->args[0], row) && !duck_vector_is_null (&call->args[1], row)) {
+      gsize size;
+      const char *bytes = duck_vector_string (&call->args[0], row, &size);
+      gint64 bit = duck_vector_int64 (&call->args[1], row);
+      has = bit >= 0 && (gsize) bit / 8 < size && ((guint8) bytes[bit / 8] >> (bit % 8) & 1);
+    }
+    duck_vector_set (call->result, guint8, row, (guint8) has);
+  }
+  return TRUE;
+}
+
 const DuckKernel *
 relation_kernel_rows_list (guint *n)
 {
@@ -835,6 +873,13 @@ relation_kernel_rows_list (guint *n)
       .result = "VARCHAR",
       .flags = NULLS,
       .run = concat_ws_run },
+    { .name = "sluice_bits",
+      .args = { NULL },
+      .varargs = "BOOLEAN",
+      .result = "BLOB",
+      .flags = NULLS,
+      .run = bits_run },
+    { .name = "sluice_bit", .args = { "BLOB", "INTEGER" }, .result = "BOOLEAN", .flags = NULLS, .run = bit_run },
     { .name = "sluice_map", .args = { "ANY", "ANY" }, .run = map_run },
     { .name = "sluice_map_from_entries", .args = { "ANY" }, .run = map_from_entries_run },
     { .name = "sluice_map_value", .args = { "ANY", "ANY" }, .run = map_value_run },

@@ -535,6 +535,197 @@ test_columns_come_and_go (void)
                "AUTOCDC_INVALID_STATE.COLUMN_TYPE_DRIFT");
 }
 
+/* ---- events that author some fields ---- */
+
+#define NESTED "id BIGINT, s STRUCT<p: INT, n: STRUCT<a: STRING, b: STRING>>, l ARRAY<INT>, q BIGINT, op STRING"
+#define EVENT(p, a, b, l, q)                                                                                           \
+  "(1::BIGINT, {'p': " p "::INTEGER, 'n': {'a': " a "::VARCHAR, 'b': " b "::VARCHAR}}, " l "::INTEGER[], " q           \
+  "::BIGINT, 'U')"
+#define NO_STRUCT(q)                                                                                                   \
+  "(1::BIGINT, NULL::STRUCT(p INTEGER, n STRUCT(a VARCHAR, b VARCHAR)), NULL::INTEGER[], " q "::BIGINT, 'U')"
+#define NULLS "{'p': NULL, 'n': {'a': NULL, 'b': NULL}}"
+
+static void
+test_leaves_are_fields (void)
+{
+  static const char *const late[] = { EVENT ("1", "NULL", "'b'", "[1, 2]", "1"),
+                                      EVENT ("NULL", "'y'", "NULL", "[NULL]", "3"), NO_STRUCT ("4"),
+                                      EVENT ("NULL", "'x'", "NULL", "NULL", "2") };
+  g_autoptr (Bench) one = bench_new (AUTOCDC_SCD1), two = bench_new (AUTOCDC_SCD2);
+  AutoCdcOutcome outcome;
+
+  one->flow.ignore_null = two->flow.ignore_null = TRUE;
+  apply_ok (one, NESTED, NO_STRUCT ("0"));
+  assert_rows (one, "1," NULLS ",-");
+  for (guint i = 0; i < G_N_ELEMENTS (late); i++) {
+    apply_ok (one, NESTED, late[i]);
+    apply_ok (two, NESTED, late[i]);
+  }
+  assert_rows (one, "1,{'p': 1, 'n': {'a': y, 'b': b}},[NULL]");
+  assert_rows (two, "1,{'p': 1, 'n': {'a': NULL, 'b': b}},[1, 2],1,2; 1,{'p': 1, 'n': {'a': x, 'b': b}},[1, 2],2,3;"
+                    " 1,{'p': 1, 'n': {'a': y, 'b': b}},[NULL],3,-");
+  for (guint i = 0; i < G_N_ELEMENTS (late); i++) {
+    outcome = apply_ok (two, NESTED, late[i]);
+    g_assert_cmpint (outcome.version, ==, -1);
+  }
+}
+
+/* A source gains and loses leaves as it does columns. */
+static void
+test_leaves_come_and_go (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+
+  bench->flow.ignore_null = TRUE;
+  apply_ok (bench, "id BIGINT, s STRUCT<p: INT>, q BIGINT, op STRING",
+            "(1::BIGINT, {'p': 1::INTEGER}, 5::BIGINT, 'U')");
+  apply_ok (bench, "id BIGINT, S STRUCT<r: STRING>, q BIGINT, op STRING", "(1::BIGINT, {'r': 'x'}, 4::BIGINT, 'U')");
+  assert_rows (bench, "1,{'p': 1, 'r': x}");
+  apply_ok (bench, "id BIGINT, s STRUCT<P: INT, r: STRING, t: STRUCT<u: INT>>, q BIGINT, op STRING",
+            "(1::BIGINT, {'P': 2::INTEGER, 'r': 'y', 't': {'u': 7::INTEGER}}, 3::BIGINT, 'U'), (2::BIGINT, NULL, "
+            "3::BIGINT, 'U')");
+  assert_rows (bench, "1,{'p': 1, 'r': x, 't': {'u': 7}}; 2,{'p': NULL, 'r': NULL, 't': {'u': NULL}}");
+  apply_ok (bench, "id BIGINT, q BIGINT, op STRING", "(1::BIGINT, 9::BIGINT, 'U'), (3::BIGINT, 9::BIGINT, 'U')");
+  assert_rows (bench, "1,{'p': 1, 'r': x, 't': {'u': 7}}; 2,{'p': NULL, 'r': NULL, 't': {'u': NULL}};"
+                      " 3,{'p': NULL, 'r': NULL, 't': {'u': NULL}}");
+  apply_fails (bench, "id BIGINT, s STRUCT<p: STRUCT<x: INT>>, q BIGINT, op STRING",
+               "(1::BIGINT, {'p': {'x': 1::INTEGER}}, 9::BIGINT, 'U')", "AUTOCDC_INVALID_STATE.COLUMN_TYPE_DRIFT");
+}
+
+/* A struct of NULLs where every leaf may be NULL, else no struct. */
+static void
+test_leaf_that_is_never_null (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  static const char schema[] = "id BIGINT, s STRUCT<p: INT NOT NULL, r: STRUCT<t: INT>>, q BIGINT, op STRING";
+
+  bench->flow.ignore_null = TRUE;
+  apply_ok (bench, schema, "(1::BIGINT, NULL::STRUCT(p INTEGER, r STRUCT(t INTEGER)), 5::BIGINT, 'U')");
+  assert_rows (bench, "1,-");
+  apply_ok (bench, schema, "(1::BIGINT, {'p': 3::INTEGER, 'r': NULL::STRUCT(t INTEGER)}, 4::BIGINT, 'U')");
+  assert_rows (bench, "1,{'p': 3, 'r': {'t': NULL}}");
+}
+
+#define NAMING "id BIGINT, x STRING, Y STRING, q BIGINT, op STRING, cu ARRAY<STRING>"
+
+static void
+test_columns_to_update (void)
+{
+  static const char *const with_list[] = { "id", "x", "cu", NULL };
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1), listed = bench_new (AUTOCDC_SCD1);
+
+  bench->flow.columns_to_update = "CU";
+  apply_ok (bench, NAMING,
+            "(1::BIGINT, 'a', 'b', 1::BIGINT, 'U', ['x', 'y']), (1::BIGINT, NULL, 'z', 2::BIGINT, 'U', ['X']),"
+            " (2::BIGINT, 'a', 'b', 1::BIGINT, 'U', []), (3::BIGINT, 'a', 'b', 1::BIGINT, 'U', NULL)");
+  assert_rows (bench, "1,-,b; 2,-,-; 3,a,b");
+  apply_ok (
+      bench, NAMING,
+      "(1::BIGINT, 'l', 'l', 1::BIGINT, 'U', ['y', 'op', 'id']), (3::BIGINT, NULL, NULL, 2::BIGINT, 'D', ['nothing'])");
+  assert_rows (bench, "1,-,l; 2,-,-");
+  apply_fails (bench, NAMING, "(1::BIGINT, 'm', 'm', 9::BIGINT, 'U', ['x', 'z'])",
+               "AUTOCDC_MICROBATCH_VALIDATION.UNKNOWN_COLUMN_TO_UPDATE");
+  apply_fails (bench, NAMING, "(1::BIGINT, 'm', 'm', 9::BIGINT, 'U', [NULL]::VARCHAR[])",
+               "AUTOCDC_MICROBATCH_VALIDATION.UNKNOWN_COLUMN_TO_UPDATE");
+  apply_ok (bench, "id BIGINT, Y STRING, q BIGINT, op STRING, cu ARRAY<STRING>",
+            "(1::BIGINT, 'n', 9::BIGINT, 'U', ['x', 'y'])"); /* the target has x */
+  assert_rows (bench, "1,-,n; 2,-,-");
+  apply_fails (bench, "id BIGINT, x STRING, q BIGINT, op STRING, cu STRING", "(1::BIGINT, 'm', 9::BIGINT, 'U', 'x')",
+               "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE");
+  apply_fails (bench, PLAIN, ONE, "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA");
+  listed->flow.except_columns = NULL;
+  listed->flow.columns = with_list;
+  listed->flow.columns_to_update = "cu";
+  apply_ok (listed, NAMING,
+            "(1::BIGINT, 'a', 'b', 1::BIGINT, 'U', ['x', 'cu']), (1::BIGINT, 'c', 'b', 2::BIGINT, 'U', ['x'])");
+  assert_rows (listed, "1,c,[x, cu]");
+}
+
+#define PAIR "id BIGINT, x STRING, y STRING, q BIGINT, op STRING"
+
+/* Events of one sequence are one, field by field the greatest value, whatever comes with what. */
+static void
+test_ties_of_fields (void)
+{
+  static const char *const events[] = { "(1::BIGINT, 'b', NULL::VARCHAR, 5::BIGINT, 'U')",
+                                        "(1::BIGINT, NULL::VARCHAR, 'y', 5::BIGINT, 'U')",
+                                        "(1::BIGINT, 'a', 'z', 5::BIGINT, 'U')",
+                                        "(1::BIGINT, 'o', 'o', 4::BIGINT, 'U')" };
+  static const guint orders[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 2, 0, 3, 1 } };
+
+  for (AutoCdcType type = AUTOCDC_SCD1; type <= AUTOCDC_SCD2; type++) {
+    const char *want = type == AUTOCDC_SCD1 ? "1,b,z" : "1,b,z,5,-; 1,o,o,4,5";
+
+    for (guint i = 0; i < G_N_ELEMENTS (orders); i++) {
+      g_autoptr (Bench) apart = bench_new (type), together = bench_new (type);
+      g_autoptr (GString) all = g_string_new (NULL);
+
+      apart->flow.ignore_null = together->flow.ignore_null = TRUE;
+      for (guint j = 0; j < G_N_ELEMENTS (events); j++) {
+        apply_ok (apart, PAIR, events[orders[i][j]]);
+        g_string_append_printf (all, "%s%s", j ? ", " : "", events[orders[i][j]]);
+      }
+      assert_rows (apart, want);
+      apply_ok (together, PAIR, all->str);
+      assert_rows (together, want);
+      for (guint j = 0; j < G_N_ELEMENTS (events); j++)
+        g_assert_cmpint (apply_ok (apart, PAIR, events[j]).version, ==, -1);
+    }
+  }
+}
+
+static void
+test_partial_drift (void)
+{
+  static const char *const x[] = { "X", NULL }, *const y[] = { "y", NULL }, *const more[] = { "x", "z", NULL },
+                           *const unknown[] = { "zz", NULL };
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  static const char row[] = "(1::BIGINT, 'a', 'b', 5::BIGINT, 'U')";
+
+  bench->flow.ignore_null_columns = unknown;
+  apply_fails (bench, PAIR, row, "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA");
+  bench->flow.ignore_null_columns = x;
+  apply_ok (bench, PAIR, row);
+  bench->flow.ignore_null_columns = y;
+  apply_fails (bench, PAIR, row, "AUTOCDC_INVALID_STATE.IGNORE_NULL_DRIFT");
+  bench->flow.ignore_null_columns = NULL;
+  apply_fails (bench, PAIR, row, "AUTOCDC_INVALID_STATE.IGNORE_NULL_DRIFT");
+  bench->flow.columns_to_update = "cu";
+  apply_fails (bench, NAMING, "(1::BIGINT, 'a', 'b', 5::BIGINT, 'U', NULL::VARCHAR[])",
+               "AUTOCDC_INVALID_STATE.COLUMNS_TO_UPDATE_DRIFT");
+  bench->flow.columns_to_update = NULL;
+  bench->flow.ignore_null_except = y; /* the same columns by another word */
+  apply_ok (bench, PAIR, row);
+  bench->flow.ignore_null_except = NULL;
+  bench->flow.ignore_null_columns = more; /* a new column joins */
+  apply_ok (bench, "id BIGINT, x STRING, z STRING, q BIGINT, op STRING",
+            "(1::BIGINT, 'c', NULL::VARCHAR, 6::BIGINT, 'U')");
+  assert_rows (bench, "1,c,b,-");
+}
+
+/* A tombstone stays while an older upsert is remembered that would stand again without it. */
+static void
+test_tombstones_over_old_fields_stay (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+
+  bench->flow.ignore_null = TRUE;
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  apply_ok (bench, PAIR, "(1::BIGINT, 'a', 'b', 1::BIGINT, 'U'), (1::BIGINT, 'c', NULL, 2::BIGINT, 'U')");
+  bench->batch.clock_us += 1;
+  g_assert_cmpint (apply_ok (bench, PAIR, "(1::BIGINT, NULL::VARCHAR, NULL::VARCHAR, 3::BIGINT, 'D')").n_state_rows, ==,
+                   2);
+  for (guint i = 0; i < 10; i++) {
+    g_autofree char *other = g_strdup_printf ("(%u::BIGINT, 'w', NULL::VARCHAR, 1::BIGINT, 'D')", 10 + i);
+
+    bench->batch.clock_us += 3 * DAY_US;
+    apply_ok (bench, PAIR, other);
+  }
+  g_assert_cmpint (apply_ok (bench, PAIR, "(1::BIGINT, NULL::VARCHAR, NULL::VARCHAR, 4::BIGINT, 'U')").n_state_rows, <,
+                   10);
+  assert_rows (bench, "1,-,-");
+}
+
 static void
 test_source_names (void)
 {
@@ -614,6 +805,13 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/no-retention-in-order", test_no_retention_in_order);
   g_test_add_func ("/autocdc/apply/drift", test_drift);
   g_test_add_func ("/autocdc/apply/columns-come-and-go", test_columns_come_and_go);
+  g_test_add_func ("/autocdc/apply/leaves-are-fields", test_leaves_are_fields);
+  g_test_add_func ("/autocdc/apply/leaves-come-and-go", test_leaves_come_and_go);
+  g_test_add_func ("/autocdc/apply/leaf-that-is-never-null", test_leaf_that_is_never_null);
+  g_test_add_func ("/autocdc/apply/columns-to-update", test_columns_to_update);
+  g_test_add_func ("/autocdc/apply/ties-of-fields", test_ties_of_fields);
+  g_test_add_func ("/autocdc/apply/partial-drift", test_partial_drift);
+  g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
   g_test_add_func ("/autocdc/apply/plain-table-is-refused", test_plain_table_is_refused);
   g_test_add_func ("/autocdc/apply/bad-events-write-nothing", test_bad_events_write_nothing);

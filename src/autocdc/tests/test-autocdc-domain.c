@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+static const char *const paths[][4] = {
+  { "name" }, { "city.of.birth" }, { "Place", "City" }, { "Place", "at", "lat" }
+};
+
 static AutoCdcDomain *
 make_domain (void)
 {
@@ -18,8 +22,11 @@ make_domain (void)
   domain->sequence_type = base_type_simple (BASE_TYPE_TIMESTAMP);
   domain->track_except = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (domain->track_except, g_strdup ("City"));
-  g_ptr_array_add (domain->fields, g_strdup ("name"));
-  g_ptr_array_add (domain->fields, g_strdup ("city.of.birth"));
+  domain->ignore_columns = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (domain->ignore_columns, g_strdup ("Place"));
+  domain->columns_to_update = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
+    g_ptr_array_add (domain->fields, g_strdupv ((char **) paths[i]));
   *file = (AutoCdcStateFile){ g_strdup ("_autocdc/a.parquet"), 10, 4, 1234, 5, 6 };
   g_ptr_array_add (domain->files, file);
   return domain;
@@ -36,8 +43,13 @@ test_round_trip (void)
   g_assert_no_error (error);
   again = autocdc_domain_text (read);
   g_assert_cmpstr (text, ==, again);
-  g_assert_cmpint (autocdc_domain_field (read, "CITY.of.birth"), ==, 1);
-  g_assert_cmpint (autocdc_domain_field (read, "id"), ==, -1);
+  g_assert_cmpint (autocdc_domain_field (read, (const char *const[]){ "CITY.of.birth", NULL }), ==, 1);
+  g_assert_cmpint (autocdc_domain_field (read, (const char *const[]){ "place", "AT", "lat", NULL }), ==, 3);
+  g_assert_cmpint (autocdc_domain_field (read, (const char *const[]){ "place", "at", NULL }), ==, -1);
+  g_assert_cmpint (autocdc_domain_field (read, (const char *const[]){ "id", NULL }), ==, -1);
+  g_assert_true (autocdc_domain_ignores_null (read, "place"));
+  g_assert_false (autocdc_domain_ignores_null (read, "name"));
+  g_assert_true (autocdc_domain_is_partial (read));
   g_assert_cmpint (autocdc_domain_key (read, "ID"), ==, 0);
   g_assert_true (autocdc_domain_tracks (read, "name"));
   g_assert_false (autocdc_domain_tracks (read, "city"));
@@ -94,13 +106,18 @@ static const struct {
   { "trackHistory", NULL, MISSING },
   { "trackHistory", "[]", MALFORMED },
   { "trackHistory", "{\"columns\": [1]}", MALFORMED },
-  { "ignoreNull", "true", "UNSUPPORTED_FEATURE" },
+  { "ignoreNull", NULL, MISSING },
+  { "ignoreNull", "true", MALFORMED },
+  { "ignoreNull", "{\"columns\": [], \"except\": []}", MALFORMED },
+  { "ignoreNull", "{\"except\": [null]}", MALFORMED },
+  { "columnsToUpdate", "\"c\"", MALFORMED },
   { "truncate", "5", MALFORMED }, /* history knows none */
   { "gen", "1", MALFORMED },      /* without its hidden column */
   { "gen", "-1", MALFORMED },
   { "fields", NULL, MISSING },
   { "fields", "[[]]", MALFORMED },
-  { "fields", "[[\"s\", \"p\"]]", "UNSUPPORTED_FEATURE" },
+  { "fields", "[[\"s\", 1]]", MALFORMED },
+  { "fields", "[\"s\"]", MALFORMED },
   { "hiddenColumns", NULL, MISSING },
   { "hiddenColumns", "[]", MALFORMED },
   { "hiddenColumns", "[{\"name\": \"a\", \"holds\": \"b\"}]", MALFORMED },
