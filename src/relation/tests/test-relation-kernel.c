@@ -92,6 +92,22 @@ test_decimals (void)
     check (&cases[i]);
 }
 
+static void
+test_bit_sets (void)
+{
+  static const Case cases[] = {
+    { "sluice_bits(true, false, NULL, true)", "\\x09", NULL, NULL },
+    { "octet_length(sluice_bits(false, NULL, false, false, false, false, false, false, false))", "0", NULL, NULL },
+    { "sluice_bits(false, false, false, false, false, false, false, false, true, false)", "\\x00\\x01", NULL, NULL },
+    { "[sluice_bit('\\x09'::BLOB, b::INTEGER) FOR b IN [0, 1, 3, 8, -1, NULL]]",
+      "[true, false, true, false, false, false]", NULL, NULL },
+    { "sluice_bit('\\x00\\x80'::BLOB, 15)", "true", NULL, NULL },
+    { "sluice_bit(NULL, 0)", "false", NULL, NULL },
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    check (&cases[i]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -105,6 +121,7 @@ main (int argc, char **argv)
   g_assert_no_error (error);
   g_test_add_func ("/relation/kernel/casts", test_casts);
   g_test_add_func ("/relation/kernel/decimals", test_decimals);
+  g_test_add_func ("/relation/kernel/bit-sets", test_bit_sets);
   int status = g_test_run ();
   duck_session_free (session);
   duck_engine_unref (engine);
