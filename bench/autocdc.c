@@ -1,9 +1,10 @@
 /* Drives AUTO CDC in one process over prepared Parquet batches and says what each cost, one JSON object on stdout.
  *
- *   bench-autocdc TABLE SOURCE N-BATCHES [--legacy-feed]
+ *   bench-autocdc TABLE SOURCE N-BATCHES [--type 1|2|bitemporal] [--legacy-feed]
  *
- * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq. Where there is no table
- * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it.
+ * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq, seen. Where there is no table
+ * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it. `seen` is the system sequence of
+ * bitemporal targets.
  */
 #include "autocdc.h"
 
@@ -33,6 +34,7 @@ typedef struct {
   AutoCdcFlow flow;
   gint64 batch_id;
   gint64 retention_seconds;
+  AutoCdcType type;
   gboolean legacy_feed;
 } Bench;
 
@@ -63,7 +65,7 @@ create_table (Bench *bench, const BaseType *schema, GError **error)
 static gboolean
 apply (Bench *bench, const char *path, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autoptr (GString) sql = g_string_new ("SELECT op, id, name, email, city, amount, seq FROM read_parquet(");
+  g_autoptr (GString) sql = g_string_new ("SELECT op, id, name, email, city, amount, seq, seen FROM read_parquet(");
   g_autofree char *digest = g_strdup_printf ("%064" G_GINT64_FORMAT, bench->batch_id);
   AutoCdcBatch batch = { .run_id = "5c1de1ee-0000-4000-8000-000000000001",
                          .batch_id = bench->batch_id,
@@ -96,7 +98,7 @@ static gboolean
 open_bench (Bench *bench, const char *location, GError **error)
 {
   static const char *const keys[] = { "id", NULL };
-  static const char *const except[] = { "op", NULL };
+  static const char *const except[] = { "op", "seen", NULL };
   g_autoptr (Store) store = store_open (NULL, location, error);
 
   if (store == NULL || (bench->engine = duck_engine_new (NULL, error)) == NULL ||
@@ -105,7 +107,8 @@ open_bench (Bench *bench, const char *location, GError **error)
     return FALSE;
   bench->arena = sql_arena_new ();
   bench->schema = sql_parse_schema (
-      "op STRING, id BIGINT, name STRING, email STRING, city STRING, amount DOUBLE, seq BIGINT", -1, error);
+      "op STRING, id BIGINT, name STRING, email STRING, city STRING, amount DOUBLE, seq BIGINT, seen BIGINT", -1,
+      error);
   bench->table = delta_table_new (store, bench->engine);
   bench->context = (RelationContext){ .now_us = CLOCK_US, .session = bench->session };
   bench->flow = (AutoCdcFlow){ .name = "f",
@@ -114,7 +117,9 @@ open_bench (Bench *bench, const char *location, GError **error)
                                .except_columns = except,
                                .sequence_by = sql_parse_expression (bench->arena, "seq", -1, NULL, error),
                                .delete_when = sql_parse_expression (bench->arena, "op = 'D'", -1, NULL, error),
-                               .type = AUTOCDC_SCD1 };
+                               .type = bench->type };
+  if (bench->type == AUTOCDC_BITEMPORAL)
+    bench->flow.system_sequence_by = sql_parse_expression (bench->arena, "seen", -1, NULL, error);
   return bench->schema != NULL;
 }
 
@@ -153,20 +158,42 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
   return TRUE;
 }
 
+static gboolean
+parse_options (Bench *bench, int argc, char **argv)
+{
+  static const char *const types[] = {
+    [AUTOCDC_SCD1] = "1", [AUTOCDC_SCD2] = "2", [AUTOCDC_BITEMPORAL] = "bitemporal"
+  };
+
+  for (int i = 4; i < argc; i++) {
+    if (strcmp (argv[i], "--legacy-feed") == 0) {
+      bench->legacy_feed = TRUE;
+    } else if (strcmp (argv[i], "--type") == 0 && i + 1 < argc) {
+      i++;
+      bench->type = 0;
+      for (guint k = AUTOCDC_SCD1; k < G_N_ELEMENTS (types); k++)
+        if (strcmp (argv[i], types[k]) == 0)
+          bench->type = k;
+    } else {
+      return FALSE;
+    }
+  }
+  return bench->type != 0;
+}
+
 int
 main (int argc, char **argv)
 {
-  Bench bench = { .retention_seconds = 172800 };
+  Bench bench = { .retention_seconds = 172800, .type = AUTOCDC_SCD1 };
   json_t *report = json_object ();
   g_autoptr (GError) error = NULL;
   g_autofree char *text = NULL;
   gint64 n_batches = 0;
 
-  if (argc < 4 || !base_text_parse_int64 (argv[3], &n_batches)) {
-    fprintf (stderr, "usage: bench-autocdc TABLE SOURCE N-BATCHES [--legacy-feed]\n");
+  if (argc < 4 || !base_text_parse_int64 (argv[3], &n_batches) || !parse_options (&bench, argc, argv)) {
+    fprintf (stderr, "usage: bench-autocdc TABLE SOURCE N-BATCHES [--type 1|2|bitemporal] [--legacy-feed]\n");
     return 2;
   }
-  bench.legacy_feed = argc > 4 && strcmp (argv[4], "--legacy-feed") == 0;
   if (!run (&bench, argv[1], argv[2], n_batches, report, &error)) {
     g_autofree char *message = base_error_format (error);
     fprintf (stderr, "bench-autocdc: %s\n", message);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What the peers of bench/run do, each in a process of its own, and the making of its inputs. Prints one JSON object.
 
-usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS [FILES]
-       peers.py cdc-deltalake DIR TABLE BATCHES [--legacy-feed] | cdc-duckdb DIR DATABASE BATCHES | cdc-polars DIR FILE BATCHES
+usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-history DIR KEYS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS [FILES]
+       peers.py cdc-deltalake DIR TABLE BATCHES [--legacy-feed] [--newest] | cdc-duckdb DIR DATABASE BATCHES [--newest] | cdc2-duckdb DIR DATABASE BATCHES
+       peers.py cdc-polars DIR FILE BATCHES
        peers.py make-dml DIR ROWS CHANGES | load-deltalake FILE TABLE [--legacy-feed] | dml-deltalake DIR TABLE merge-N|update|delete | feed-deltalake TABLE
-       peers.py cdc-reference DIR BATCHES | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
+       peers.py cdc-reference DIR BATCHES 1|2 | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
 """
 import json
+import math
 import os
 import pathlib
 import resource
@@ -39,31 +41,52 @@ def report(**facts) -> None:
 # ---- inputs ----
 
 
+# Texts that do not compress: 1,000,000 rows are about 80 MB of Parquet.
+PERSON = "'name ' || left(md5(({id} * 31 + {v})::VARCHAR), 12) AS name, md5(({id} * 17 + {v})::VARCHAR) || '@mail.example' AS email, " \
+         "'city ' || hash({id} + {v}) % 500 AS city, (hash({id} * 7 + {v}) % 1000000000) / 997.0 AS amount"
+
+
 def make_cdc(directory: str, rows: str, batches: str, changes: str) -> None:
     """base.parquet: ROWS inserts. batch-N.parquet: CHANGES events, 70 % updates, 20 % inserts, 10 % deletes; one in twenty of the
-    updates is late: its sequence lies three batches back."""
+    updates is late: its sequence lies three batches back. `seen` is when the event came."""
     import duckdb
 
     n, changed = int(rows), int(changes)
     inserts, deletes = changed * 2 // 10, changed // 10
     updates = changed - inserts - deletes
     con = duckdb.connect()
-    # Texts that do not compress: 1,000,000 rows are about 80 MB of Parquet.
-    person = "'name ' || left(md5(({id} * 31 + {v})::VARCHAR), 12) AS name, md5(({id} * 17 + {v})::VARCHAR) || '@mail.example' AS email, " \
-             "'city ' || hash({id} + {v}) % 500 AS city, (hash({id} * 7 + {v}) % 1000000000) / 997.0 AS amount"
-    con.execute(f"COPY (SELECT 'I' AS op, i AS id, {person.format(id='i', v=0)}, 0::BIGINT AS seq FROM range({n}) r(i)) "
+    con.execute(f"COPY (SELECT 'I' AS op, i AS id, {PERSON.format(id='i', v=0)}, 0::BIGINT AS seq, 0::BIGINT AS seen FROM range({n}) r(i)) "
                 f"TO '{directory}/base.parquet' (FORMAT parquet)")
     for b in range(int(batches)):
         # A step that shares no divisor with the number of rows visits each row at most once a batch.
-        step = next(s for s in range(7919 + 2 * b, 10**6) if __import__("math").gcd(s, n) == 1)
+        step = next(s for s in range(7919 + 2 * b, 10**6) if math.gcd(s, n) == 1)
         con.execute(f"""COPY (
-          SELECT CASE WHEN k < {updates} THEN 'U' ELSE 'D' END AS op, id, {person.format(id='id', v=b + 1)},
-                 ({b + 1} * 1000000 + k - CASE WHEN k < {updates} AND k % 20 = 0 THEN 3000000 ELSE 0 END)::BIGINT AS seq
+          SELECT CASE WHEN k < {updates} THEN 'U' ELSE 'D' END AS op, id, {PERSON.format(id='id', v=b + 1)},
+                 ({b + 1} * 1000000 + k - CASE WHEN k < {updates} AND k % 20 = 0 THEN 3000000 ELSE 0 END)::BIGINT AS seq,
+                 ({b + 1} * 1000000 + k)::BIGINT AS seen
           FROM (SELECT i AS k, (i * {step} + {b} * 104729) % {n} AS id FROM range({updates + deletes}) r(i))
           UNION ALL
-          SELECT 'I', id, {person.format(id='id', v=b + 1)}, ({b + 1} * 1000000 + k)::BIGINT
+          SELECT 'I', id, {PERSON.format(id='id', v=b + 1)}, ({b + 1} * 1000000 + k)::BIGINT, ({b + 1} * 1000000 + k)::BIGINT
           FROM (SELECT i + {updates + deletes} AS k, {n} + {b * inserts} + i AS id FROM range({inserts}) r(i))
         ) TO '{directory}/batch-{b}.parquet' (FORMAT parquet)""")
+    report()
+
+
+def make_history(directory: str, keys: str, batches: str, changes: str) -> None:
+    """base.parquet: no row. batch-N.parquet: CHANGES events over KEYS keys drawn at random, so that a key may come twice in a batch; 10 % deletes, 20 % late by one to three
+    batches. No two events have one sequence."""
+    import duckdb
+
+    con = duckdb.connect()
+    con.execute(f"COPY (SELECT '' AS op, 0::BIGINT AS id, {PERSON.format(id='0', v=0)}, 0::BIGINT AS seq, 0::BIGINT AS seen WHERE false) "
+                f"TO '{directory}/base.parquet' (FORMAT parquet)")
+    for b in range(int(batches)):
+        con.execute(f"""COPY (
+          SELECT CASE WHEN h % 10 = 0 THEN 'D' ELSE 'U' END AS op, id, {PERSON.format(id='id', v='k * 53 + ' + str(b))},
+                 CASE WHEN h // 16 % 5 = 0 THEN ({b + 3} - late) * 1000000 + late * 200000 + k ELSE {b + 3} * 1000000 + k END::BIGINT AS seq,
+                 ({b + 3} * 1000000 + k)::BIGINT AS seen
+          FROM (SELECT i AS k, (hash(i * 1000 + {b}) % {int(keys)})::BIGINT AS id, hash(i * 7 + {b} * 13) AS h, 1 + (hash(i + {b}) % 3)::BIGINT AS late
+                FROM range({int(changes)}) r(i))) TO '{directory}/batch-{b}.parquet' (FORMAT parquet)""")
     report()
 
 
@@ -161,15 +184,20 @@ def cdc_deltalake(directory: str, table: str, batches: str, *flags: str) -> None
     from deltalake import DeltaTable, write_deltalake
 
     configuration = {"delta.enableChangeDataFeed": "true"} if "--legacy-feed" in flags else {}
+    names = [c.strip() for c in COLUMNS.split(",")]
     load = Spent()
     if not os.path.exists(table):
-        write_deltalake(table, pq.read_table(f"{directory}/base.parquet").drop_columns(["op"]), configuration=configuration)
+        write_deltalake(table, pq.read_table(f"{directory}/base.parquet", columns=names), configuration=configuration)
     load = load.end()
     spent = []
     for b in range(int(batches)):
         one = Spent()
-        source = pq.read_table(f"{directory}/batch-{b}.parquet")
-        values = {c.strip(): f"s.{c.strip()}" for c in COLUMNS.split(",")}
+        source = pq.read_table(f"{directory}/batch-{b}.parquet", columns=["op", *names])
+        if "--newest" in flags:  # MERGE wants one source row per key
+            import duckdb
+
+            source = duckdb.sql("SELECT DISTINCT ON (id) * FROM source ORDER BY id, seq DESC").to_arrow_table()
+        values = {c: f"s.{c}" for c in names}
         (DeltaTable(table).merge(source, "t.id = s.id", source_alias="s", target_alias="t")
          .when_matched_delete("s.op = 'D' AND s.seq > t.seq").when_matched_update(values, "s.op <> 'D' AND s.seq > t.seq")
          .when_not_matched_insert(values, "s.op <> 'D'").execute())
@@ -177,7 +205,7 @@ def cdc_deltalake(directory: str, table: str, batches: str, *flags: str) -> None
     report(load=load, batches=spent)
 
 
-def cdc_duckdb(directory: str, database: str, batches: str) -> None:
+def cdc_duckdb(directory: str, database: str, batches: str, *flags: str) -> None:
     import duckdb
 
     con = duckdb.connect(database)
@@ -186,11 +214,13 @@ def cdc_duckdb(directory: str, database: str, batches: str) -> None:
     con.execute("CHECKPOINT")
     load = load.end()
     spent = []
+    newest = "DISTINCT ON (id) *" if "--newest" in flags else "*"
+    order = "ORDER BY id, seq DESC" if "--newest" in flags else ""
     for b in range(int(batches)):
         one = Spent()
         con.execute("BEGIN")
-        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT * FROM read_parquet('{directory}/batch-{b}.parquet') s "
-                    "WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.id = s.id AND t.seq >= s.seq)")
+        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT {newest} FROM read_parquet('{directory}/batch-{b}.parquet') s "
+                    f"WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.id = s.id AND t.seq >= s.seq) {order}")
         con.execute("DELETE FROM t USING b WHERE t.id = b.id")
         con.execute(f"INSERT INTO t SELECT {COLUMNS} FROM b WHERE op <> 'D'")
         con.execute("COMMIT")
@@ -199,7 +229,32 @@ def cdc_duckdb(directory: str, database: str, batches: str) -> None:
     report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
 
 
-def cdc_polars(directory: str, file: str, batches: str) -> None:
+def cdc2_duckdb(directory: str, database: str, batches: str, *flags: str) -> None:
+    """History by hand: every event is kept, and the histories of a batch's keys are built anew. Late events come out right."""
+    import duckdb
+
+    con = duckdb.connect(database)
+    history = f"SELECT {COLUMNS}, seq AS start_at, next AS end_at FROM (SELECT *, lead(seq) OVER (PARTITION BY id ORDER BY seq) AS next FROM {{}}) WHERE op <> 'D'"
+    load = Spent()
+    con.execute(f"CREATE TABLE IF NOT EXISTS e AS SELECT op, {COLUMNS} FROM read_parquet('{directory}/base.parquet')")
+    con.execute(f"CREATE TABLE IF NOT EXISTS t AS {history.format('e')}")
+    con.execute("CHECKPOINT")
+    load = load.end()
+    spent = []
+    for b in range(int(batches)):
+        one = Spent()
+        con.execute("BEGIN")
+        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT op, {COLUMNS} FROM read_parquet('{directory}/batch-{b}.parquet')")
+        con.execute("INSERT INTO e FROM b")
+        con.execute("DELETE FROM t WHERE id IN (SELECT id FROM b)")
+        con.execute(f"INSERT INTO t {history.format('(SELECT * FROM e WHERE id IN (SELECT id FROM b))')}")
+        con.execute("COMMIT")
+        con.execute("CHECKPOINT")
+        spent.append(one.end())
+    report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
+
+
+def cdc_polars(directory: str, file: str, batches: str, *flags: str) -> None:
     import polars as pl
 
     names = [c.strip() for c in COLUMNS.split(",")]
@@ -210,9 +265,9 @@ def cdc_polars(directory: str, file: str, batches: str) -> None:
     spent = []
     for b in range(int(batches)):
         one = Spent()
-        target, source = pl.read_parquet(file), pl.read_parquet(f"{directory}/batch-{b}.parquet")
-        old = target.select("id", pl.col("seq").alias("had"))
-        source = source.join(old, on="id", how="left").filter(pl.col("had").is_null() | (pl.col("seq") > pl.col("had")))
+        target = pl.read_parquet(file)
+        source = pl.read_parquet(f"{directory}/batch-{b}.parquet").sort("seq").unique("id", keep="last")
+        source = source.join(target.select("id", pl.col("seq").alias("old")), on="id", how="left").filter(pl.col("old").is_null() | (pl.col("seq") > pl.col("old")))
         rest = target.join(source.select("id"), on="id", how="anti")
         pl.concat([rest, source.filter(pl.col("op") != "D").select(names)]).write_parquet(file)
         with open(file) as f:
@@ -221,13 +276,18 @@ def cdc_polars(directory: str, file: str, batches: str) -> None:
     report(load=load, batches=spent)
 
 
-def cdc_reference(directory: str, batches: str) -> None:
-    """What the table must hold: the newest event of every key, unless it deletes."""
+def cdc_reference(directory: str, batches: str, kind: str = "1") -> None:
+    """What the table must hold. Type 1: the newest event of every key, unless it deletes. Type 2, where `seq` is a column and so every upsert another
+    row: every upsert, until the next event."""
     import duckdb
 
     files = [f"{directory}/base.parquet"] + [f"{directory}/batch-{b}.parquet" for b in range(int(batches))]
-    n, total = duckdb.execute(f"SELECT count(*), sum(seq) FROM (SELECT id, arg_max(op, seq) AS op, max(seq) AS seq FROM read_parquet({files}) GROUP BY id) "
-                              "WHERE op <> 'D'").fetchone()
+    if kind == "1":
+        n, total = duckdb.execute(f"SELECT count(*), sum(seq) FROM (SELECT id, arg_max(op, seq) AS op, max(seq) AS seq FROM read_parquet({files}) GROUP BY id) "
+                                  "WHERE op <> 'D'").fetchone()
+    else:
+        n, total = duckdb.execute(f"SELECT count(*), sum(seq + 3 * coalesce(next, 0)) FROM (SELECT op, seq, lead(seq) OVER (PARTITION BY id ORDER BY seq) AS next "
+                                  f"FROM (SELECT DISTINCT ON (id, seq) id, seq, op FROM read_parquet({files}) ORDER BY id, seq, op)) WHERE op <> 'D'").fetchone()
     print(json.dumps({"rows": n, "sum": int(total)}))
 
 
