@@ -171,4 +171,20 @@ typedef struct {
 gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
                         const RelationContext *context, BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
 
+/* ---- what a target's memory says ---- */
+
+typedef void (*AutoCdcFactFunc) (const char *name, const char *value, gpointer data);
+
+/**
+ * autocdc_describe:
+ * @name: of the table, for messages
+ * @session: counts in state files
+ * @fact: called for one fact after the other: clauses as the domain records them, memory, files, and sums over the commits of
+ *   batches that the log still has (a batch that changed nothing made none)
+ *
+ * Errors: AUTOCDC_NOT_A_TARGET; AUTOCDC_INVALID_STATE.*; UNSUPPORTED_FEATURE.
+ */
+gboolean autocdc_describe (DeltaSnapshot *snapshot, const char *name, DuckSession *session, AutoCdcFactFunc fact,
+                           gpointer data, BaseCancel *cancel, GError **error);
+
 G_END_DECLS

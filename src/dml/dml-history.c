@@ -1,4 +1,4 @@
-/* DESCRIBE HISTORY and DESCRIBE DETAIL: facts of the log as rows. The columns are Delta's own.
+/* DESCRIBE HISTORY, DESCRIBE DETAIL, DESCRIBE AUTO CDC: facts of the log as rows. The columns of the first two are Delta's own.
  *
  * The answer is a text of literals, one SELECT per row, so that it goes the same way to the user as any query's.
  */
@@ -258,6 +258,31 @@ dml_describe_detail (const DmlContext *context, const SqlStatement *statement, D
   add_int (&rows, delta_protocol_reader_version (protocol), FALSE);
   add_int (&rows, delta_protocol_writer_version (protocol), FALSE);
   add_list (&rows, delta_protocol_writer_features (spelt));
+  rows_to_result (&rows, result);
+  return TRUE;
+}
+
+static void
+add_fact (const char *name, const char *value, gpointer rows)
+{
+  add_text (rows, name);
+  add_text (rows, value);
+}
+
+gboolean
+dml_describe_auto_cdc (const DmlContext *context, const SqlStatement *statement, DmlResult *result, GError **error)
+{
+  const SqlName *name = &statement->u.describe.name;
+  g_auto (CatalogReference) reference = { 0 };
+  g_autoptr (DeltaSnapshot) snapshot = dml_open (context, name, &reference, error);
+  g_auto (Rows) rows = { 0 };
+  if (snapshot == NULL || !rows_begin (&rows, "name STRING, value STRING", error))
+    return FALSE;
+  g_autofree char *text = dml_reference_text (&reference);
+  if (!autocdc_describe (snapshot, text, context->duck, add_fact, &rows, context->cancel, error)) {
+    sql_position_add_to_error (&name->position, error);
+    return FALSE;
+  }
   rows_to_result (&rows, result);
   return TRUE;
 }

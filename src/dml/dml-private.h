@@ -24,6 +24,8 @@ gboolean dml_alter (const DmlContext *context, const SqlStatement *statement, GE
 gboolean dml_comment (const DmlContext *context, const SqlStatement *statement, GError **error);
 gboolean dml_describe_history (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
                                GError **error);
+gboolean dml_describe_auto_cdc (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
+                                GError **error);
 gboolean dml_describe_detail (const DmlContext *context, const SqlStatement *statement, DmlResult *result,
                               GError **error);
 

@@ -223,7 +223,8 @@ dml_handles (const SqlStatement *statement)
     return statement->u.drop.object == SQL_OBJECT_TABLE || statement->u.drop.object == SQL_OBJECT_STREAMING_TABLE ||
            statement->u.drop.object == SQL_OBJECT_MATERIALIZED_VIEW;
   case SQL_STATEMENT_DESCRIBE:
-    return statement->u.describe.kind == SQL_DESCRIBE_HISTORY || statement->u.describe.kind == SQL_DESCRIBE_DETAIL;
+    return statement->u.describe.kind == SQL_DESCRIBE_HISTORY || statement->u.describe.kind == SQL_DESCRIBE_DETAIL ||
+           statement->u.describe.kind == SQL_DESCRIBE_AUTO_CDC;
   default:
     break;
   }
@@ -270,7 +271,9 @@ dml_execute (const DmlContext *context, const SqlStatement *statement, DmlResult
     break;
   case SQL_STATEMENT_DESCRIBE:
     ok = statement->u.describe.kind == SQL_DESCRIBE_HISTORY ? dml_describe_history (context, statement, &answer, error)
-                                                            : dml_describe_detail (context, statement, &answer, error);
+         : statement->u.describe.kind == SQL_DESCRIBE_DETAIL
+             ? dml_describe_detail (context, statement, &answer, error)
+             : dml_describe_auto_cdc (context, statement, &answer, error);
     break;
   case SQL_STATEMENT_OPTIMIZE:
     ok = dml_optimize (context, statement, &answer, error);

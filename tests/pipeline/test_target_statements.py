@@ -235,6 +235,37 @@ class AtOnce(unittest.TestCase):
                                         + (" AND __END_AT IS NULL" if table == "two" else "")), [(i, "n24") for i in (2, 3, 4)])
 
 
+class Describe(unittest.TestCase):
+    def facts(self, p, table):
+        return {row["name"]: row["value"] for row in p.query(f"DESCRIBE AUTO CDC {table}")}
+
+    def test_clauses_memory_files_and_history(self):
+        with Project(SQL.replace("TYPE 2", "TYPE 2 TRACK HISTORY ON * EXCEPT (name)")) as p:
+            p.add_file([event(1, "a", 1), event(1, "b", 5), event(1, "b", 7), event(2, "x", 1), event(2, None, 3, "D")])
+            p.update()
+            p.add_file([event(1, "late", 3), event(1, "tie", 7), event(3, "new", 1)])
+            p.update()
+            one, two = self.facts(p, "one"), self.facts(p, "two")
+            self.assertEqual({name: one.get(name) for name in (
+                "stored as", "keys", "sequence type", "tracked columns", "fields", "state files", "facts in state files", "tombstones",
+                "resets", "statements that changed rows", "batches in the log", "events read", "rows upserted", "rows deleted",
+                "late events ignored", "ties of the sequence")}, {
+                "stored as": "SCD TYPE 1", "keys": "id int", "sequence type": "int", "tracked columns": None, "fields": "name",
+                "state files": "1", "facts in state files": "1", "tombstones": "1", "resets": "0", "statements that changed rows": "0",
+                "batches in the log": "2", "events read": "8", "rows upserted": "3", "rows deleted": "0", "late events ignored": "1",
+                "ties of the sequence": "1"})
+            self.assertEqual({name: two[name] for name in ("stored as", "tracked columns", "resets", "ties of the sequence")}, {
+                "stored as": "SCD TYPE 2", "tracked columns": "all but name", "resets": "0", "ties of the sequence": "1"})
+            files = p.query("DESCRIBE DETAIL one")[0]
+            self.assertEqual((one["data files"], one["bytes of data files"]), (str(files["numFiles"]), str(files["sizeInBytes"])))
+            p.query("DELETE FROM two WHERE id = 2")
+            p.query("DELETE FROM one WHERE id = 3")
+            one, two = self.facts(p, "one"), self.facts(p, "two")
+            self.assertEqual((two["resets"], two["statements that changed rows"], one["tombstones"]), ("1", "1", "2"))
+            memory = sum(path.stat().st_size for path in (p.root / "warehouse").rglob("_autocdc/*.parquet") if "one" in path.parts)
+            self.assertEqual(int(one["bytes of state files"]), memory)
+
+
 class Refused(unittest.TestCase):
     def test_by_name(self):
         with Project(SQL) as p:
