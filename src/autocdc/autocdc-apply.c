@@ -55,13 +55,13 @@ count_changes (AutoCdcWork *work, Counts *counts, GError **error)
   gint64 values[5];
 
   /* Late: older than what was known of the key, and without effect. */
-  autocdc_work_define (work, "generally late",
-                       may_be_late
-                           ? "SELECT count(*) FROM {events} e LEFT JOIN (SELECT {K}, max({O:s}) AS newest FROM"
-                             " {facts} WHERE src < 2 GROUP BY {K}) p ON {J:e,p}"
-                             " WHERE e.o < greatest(p.newest, {known truncate order}) AND NOT EXISTS (SELECT 1 FROM"
-                             " {need} n WHERE n.src = 2 AND {J:n,e} AND {O:n.s} = e.o AND n.d = e.d)"
-                           : "SELECT 0::BIGINT");
+  autocdc_work_define (
+      work, "generally late",
+      may_be_late ? "SELECT count(*) FROM {events} e LEFT JOIN (SELECT {K}, max({O:s}) AS newest FROM"
+                    " (SELECT {K}, hs AS s FROM {rows} UNION ALL SELECT {K}, s FROM {state}) GROUP BY {K}) p ON {J:e,p}"
+                    " WHERE e.o < greatest(p.newest, {known truncate order}) AND NOT EXISTS (SELECT 1 FROM"
+                    " {need} n WHERE n.src = 2 AND {J:n,e} AND {O:n.s} = e.o AND n.d = e.d)"
+                  : "SELECT 0::BIGINT");
   autocdc_work_define (work, "simply late",
                        work->has_simple ? "SELECT count(*) FROM {events} e JOIN {simple} p ON {J:e,p}"
                                           " WHERE e.o < p.newest AND NOT p.complex"
