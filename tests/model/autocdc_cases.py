@@ -64,7 +64,7 @@ class Case:
         rows = model.rows(flow, self.events)
         for row in rows + self.before:  # both with the columns and leaves of now
             for c in self.fields:
-                row |= {c: model.padded(row[c], flow.shapes.get(c))} if c in row else model.rebuilt(flow, {}, [c])
+                row |= model.shown(flow, c, row.get(c))
         upserted, deleted = model.metrics(flow, self.before, rows)
         self.before = rows
         self.batches.append({
