@@ -85,6 +85,74 @@ class Truncates(unittest.TestCase):
                                      [("insert", i) for i in (123, 124, 125, 125, 126)])
 
 
+PARTS_SQL = """
+CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json',
+  schema => 'id INT, s STRUCT<p: STRING, q: STRING>, n INT, operation STRING, time INT');
+""" + TARGETS_SQL.replace("SEQUENCE BY", "IGNORE NULL UPDATES SEQUENCE BY").replace(
+    "TABLE one;", "TABLE one TBLPROPERTIES (delta.enableChangeDataFeed = true);")
+
+
+def part(id, time, p=None, q=None, n=None, operation="U"):
+    return {"id": id, "s": {"p": p, "q": q}, "n": n, "operation": operation, "time": time}
+
+
+class Parts(unittest.TestCase):
+    """Targets whose events say a part: a statement says the whole row, NULL included."""
+
+    def test_a_statement_says_every_leaf(self):
+        with Project(PARTS_SQL) as p:
+            first = [part(1, 5, "a", "b", 1), part(2, 5, "a", "b", 1), part(3, 5, "a", "b"), part(4, 5, "a")]
+            p.add_file(first)
+            p.update()
+            p.query("UPDATE one SET s = NULL WHERE id = 1")
+            p.query("UPDATE one SET s = named_struct('p', '!', 'q', NULL) WHERE id = 2")
+            p.query("DELETE FROM one WHERE id = 3")
+            p.query("MERGE INTO one USING (SELECT 4 AS id, named_struct('p', 'm', 'q', 'm') AS s, 9 AS n UNION ALL SELECT 9, NULL, 9) x"
+                    " ON one.id = x.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+            p.add_file(first + [part(i, 4, "late", "late", 7) for i in (1, 2, 3, 4)])
+            p.update()
+            rows = "SELECT id, s IS NULL, s.p, s.q, n FROM one"
+            self.assertEqual(p.rows(rows), [(1, True, None, None, 1), (2, False, "!", None, 1), (4, False, "m", "m", 9),
+                                            (9, True, None, None, 9)])
+            p.add_file([part(1, 6, q="c"), part(2, 6, n=2), part(3, 6, q="c"), part(4, 6, "c"), part(9, 0, "first")])
+            p.update()
+            self.assertEqual(p.rows(rows), [(1, False, None, "c", 1), (2, False, "!", None, 2), (3, False, None, "c", None),
+                                            (4, False, "c", "m", 9), (9, False, "first", None, 9)])
+            last = p.query("DESCRIBE HISTORY one")[0]["version"]
+            self.assertEqual(  # what was there before is told as it was
+                p.rows(f"SELECT _change_type, s IS NULL FROM table_changes('one', {last}, {last}) WHERE id IN (1, 9)"),
+                [("update_postimage", False)] * 2 + [("update_preimage", True)] * 2)
+
+    def test_a_touched_history_begins_with_whole_rows(self):
+        with Project(PARTS_SQL) as p:
+            first = [part(1, 2, "a", "b"), part(1, 4, q="c"), part(1, 6, n=1)]
+            p.add_file(first)
+            p.update()
+            p.query("UPDATE two SET s = NULL, n = 7 WHERE `__START_AT` = 4")
+            p.add_file([first[0], first[2], part(1, 5, "z")])
+            p.update()
+            self.assertEqual(p.rows("SELECT s.p, s.q, n, `__START_AT`, `__END_AT` FROM two"),
+                             [("a", "b", None, 2, 4), ("a", "c", 1, 6, None), ("z", None, 7, 5, 6), (None, None, 7, 4, 5)])
+            p.add_file([part(1, 9, operation="D"), part(1, 8, n=2)])
+            p.update()
+            self.assertEqual(p.rows("SELECT s.p, s.q, n, `__START_AT`, `__END_AT` FROM two WHERE `__START_AT` > 5"),
+                             [("a", "c", 1, 6, 8), ("a", "c", 2, 8, 9)])
+
+    def test_purge_keeps_what_fields_need(self):
+        with Project(PARTS_SQL) as p:
+            p.add_file([part(1, 1, "gone", "b"), part(1, 3, "c")])
+            p.update()
+            p.add_file([part(1, 3, q="d"), part(1, 5, n=1), part(1, 2, "gone")])
+            p.update()
+            p.query("REORG TABLE one APPLY (PURGE)")
+            p.query("REORG TABLE two APPLY (PURGE)")
+            p.add_file([part(1, 2, "late", "late", 7), part(1, 3, "b", "e"), part(1, 4, operation="D")])
+            p.update()
+            self.assertEqual(p.rows("SELECT id, s.p, s.q, n FROM one"), [(1, None, None, 1)])
+            self.assertEqual(p.rows("SELECT s.p, s.q, n, `__START_AT`, `__END_AT` FROM two"),
+                             [("c", "e", 7, 3, 4), ("gone", "b", None, 1, 2), ("late", "late", 7, 2, 3), (None, None, 1, 5, None)])
+
+
 class TypeTwo(unittest.TestCase):
     def test_a_touched_key_begins_anew(self):
         with Project(SQL) as p:
