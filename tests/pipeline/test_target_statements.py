@@ -123,6 +123,24 @@ class Parts(unittest.TestCase):
                 p.rows(f"SELECT _change_type, s IS NULL FROM table_changes('one', {last}, {last}) WHERE id IN (1, 9)"),
                 [("update_postimage", False)] * 2 + [("update_preimage", True)] * 2)
 
+    def test_every_form_of_the_clauses(self):
+        """D13, D18, D19 and D21 of autocdc.md §11, each in both orders."""
+        events = [part(1, 1, "a", "b", 1), part(1, 2, q="z")]
+        for clause, want in [("", (None, "z", None)), ("IGNORE NULL UPDATES", ("a", "z", 1)), ("IGNORE NULL UPDATES ON (n)", (None, "z", 1)),
+                             ("IGNORE NULL UPDATES ON s", ("a", "z", None)), ("IGNORE NULL UPDATES ON * EXCEPT (n)", ("a", "z", None)),
+                             ("COLUMNS TO UPDATE says", (None, "z", 1))]:
+            for storage, at in [("SCD TYPE 1", ""), ("SCD TYPE 2", " WHERE __END_AT IS NULL")]:
+                sql = ("CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => "
+                       "'id INT, s STRUCT<p: STRING, q: STRING>, n INT, operation STRING, time INT, says ARRAY<STRING>');\n"
+                       f"CREATE STREAMING TABLE one;\nCREATE FLOW f AS AUTO CDC INTO one FROM STREAM t KEYS (id) {clause} SEQUENCE BY time "
+                       f"COLUMNS * EXCEPT (operation, time, says) STORED AS {storage};")
+                for order in (events, events[::-1]):
+                    with self.subTest(clause, storage=storage), Project(sql) as p:
+                        for e in order:
+                            p.add_file([e | {"says": ["s"] if e["time"] == 2 else None}])
+                            p.update()
+                        self.assertEqual(p.rows(f"SELECT s.p, s.q, n FROM one{at}"), [want])
+
     def test_a_touched_history_begins_with_whole_rows(self):
         with Project(PARTS_SQL) as p:
             first = [part(1, 2, "a", "b"), part(1, 4, q="c"), part(1, 6, n=1)]
