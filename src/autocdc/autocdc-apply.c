@@ -9,6 +9,7 @@
 #include "base-json.h"
 #include "delta-metadata.h"
 #include "delta-transaction.h"
+#include "write-schema.h"
 
 #define MAX_TRIES 100
 
@@ -131,6 +132,8 @@ set_columns (AutoCdcWork *work, const char *piece, const char *table, gboolean a
     g_string_append (text, i ? ", " : "");
     if (columns->pdata[i])
       g_string_append_printf (text, "%s.%s", table, (char *) columns->pdata[i]);
+    else if (write_generated_is (base_type_field (layout->schema, i)))
+      g_string_append (text, "NULL"); /* autocdc_generate() */
     else if (as_read && autocdc_work_is_split (work, i))
       g_string_append_printf (text, "%s.c%u", table, i);
     else
@@ -138,6 +141,38 @@ set_columns (AutoCdcWork *work, const char *piece, const char *table, gboolean a
     g_string_append_printf (text, " AS c%u", i);
   }
   autocdc_work_take (work, piece, g_steal_pointer (&text));
+}
+
+static gboolean
+write_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, WriteRowsFlags flags, GError **error)
+{
+  g_autoptr (BaseType) binary = base_type_simple (BASE_TYPE_BINARY), integer = base_type_simple (BASE_TYPE_LONG),
+                       string = base_type_simple (BASE_TYPE_STRING);
+  static const char *const names[AUTOCDC_MAX_HIDDEN] = { "h0", "h1", "h2", "h3" };
+  WriteHiddenColumn more[AUTOCDC_MAX_HIDDEN + 2];
+  guint n = autocdc_hidden_columns (work->layout->domain, binary, integer, more);
+  g_autoptr (RelationText) hold = NULL;
+  g_autofree char *text = NULL;
+
+  for (guint i = 0; i < n; i++)
+    more[i].name = names[i];
+  if (flags & WRITE_ROWS_ROW_ID)
+    more[n++] = (WriteHiddenColumn){ "row_id", integer };
+  if (flags & WRITE_ROWS_CHANGE_TYPE)
+    more[n++] = (WriteHiddenColumn){ "_change_type", string };
+  text = autocdc_generate (work, rows, more, n, &hold, error);
+  return text && write_batch_rows (write, text, flags, NULL, error);
+}
+
+static gboolean
+write_old_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, GError **error)
+{
+  g_autoptr (BaseType) string = base_type_simple (BASE_TYPE_STRING);
+  const WriteHiddenColumn change = { "_change_type", string };
+  g_autoptr (RelationText) hold = NULL;
+  g_autofree char *text = autocdc_generate (work, rows, &change, 1, &hold, error);
+
+  return text && write_batch_changes (write, text, NULL, error);
 }
 
 static gboolean
@@ -168,7 +203,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
     rows = autocdc_work_text (
         work, "SELECT {new columns}, n.hs AS h0, n.hb AS h1, {hash} AS h2{hidden gen}{row id}{change type}"
               " FROM {diff} n WHERE n.act IN (1, 3)");
-    if (!write_batch_rows (write, rows, flags, NULL, error))
+    if (!write_rows (work, write, rows, flags, error))
       return FALSE;
   }
   gone = autocdc_work_text (work, "SELECT fi AS file_index, rn AS row_number FROM {marks} WHERE act IN (2, 3)");
@@ -180,7 +215,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
       autocdc_work_text (work, "SELECT {old columns}, CASE d.act WHEN 2 THEN 'delete' ELSE 'update_preimage' END AS"
                                " _change_type FROM {marks} d JOIN {old rows} r ON r.ix = d.rr"
                                " WHERE d.act IN (2, 3)");
-  return write_batch_changes (write, old_rows, NULL, error);
+  return write_old_rows (work, write, old_rows, error);
 }
 
 static void

@@ -1,14 +1,15 @@
 /* A plan laid on a snapshot of its target: drift, schema evolution, fields of the memory. */
 #include "autocdc-plan-private.h"
 #include "base-error.h"
+#include "base-json.h"
 #include "base-text.h"
 #include "delta-metadata.h"
 #include "delta-widening.h"
+#include "write-schema.h"
 
 #include <string.h>
 
 #define GENERATION_EXPRESSION "delta.generationExpression"
-#define IDENTITY_START        "delta.identity.start"
 #define TYPE_WIDENING         "delta.enableTypeWidening"
 
 void
@@ -429,7 +430,7 @@ given_columns (const AutoCdcPlan *plan, GError **error)
   for (guint i = 0; i < base_type_n_fields (plan->together); i++) {
     const BaseField *field = base_type_field (plan->together, i);
 
-    if (!autocdc_is_interval_column (plan, field->name))
+    if (!autocdc_is_interval_column (plan, field->name) && !write_generated_is (field))
       base_struct_builder_add (others, field->name, field->type, TRUE, NULL);
   }
   theirs = base_struct_builder_end (g_steal_pointer (&others));
@@ -459,32 +460,54 @@ inferred_schema (const AutoCdcPlan *plan, const BaseType *given, const BaseType 
 }
 
 static gboolean
-check_declared (const AutoCdcPlan *plan, const BaseType *schema, GError **error)
+refuse_declared (const AutoCdcPlan *plan, const char *column, const char *what, GError **error)
 {
+  return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                         "%s declares the column %s, %s", plan->target, column, what);
+}
+
+/* A declared column that the table computes. @inferred: (nullable): the column of that name that there is otherwise. */
+static gboolean
+check_generated (const AutoCdcLayout *layout, const BaseField *field, const BaseField *inferred, GError **error)
+{
+  const AutoCdcPlan *plan = layout->plan;
+  const char *expression = base_json_string (field->metadata, GENERATION_EXPRESSION);
+
+  if (inferred && !write_generated_is (inferred))
+    return refuse_declared (plan, field->name, "which the table computes, and a flow gives it too", error);
+  if (layout->is_new || (inferred && same_type (field->type, inferred->type) &&
+                         g_strcmp0 (base_json_string (inferred->metadata, GENERATION_EXPRESSION), expression) == 0))
+    return TRUE;
+  refuse_declared (plan, field->name,
+                   inferred ? "which the table computes in another way" : "which the table does not have", error);
+  base_error_set_hint (error, "a full refresh of %s makes it", plan->target);
+  return FALSE;
+}
+
+static gboolean
+check_declared (const AutoCdcLayout *layout, const BaseType *schema, GError **error)
+{
+  const AutoCdcPlan *plan = layout->plan;
   const BaseType *declared = plan->declared;
 
   for (guint i = 0; i < base_type_n_fields (declared); i++) {
     const BaseField *field = base_type_field (declared, i);
     int index = base_type_field_index (schema, field->name, TRUE);
-    g_autofree char *type = base_type_text (field->type);
+    const BaseField *inferred = index >= 0 ? base_type_field (schema, (guint) index) : NULL;
+    g_autofree char *what = NULL, *type = NULL, *other = NULL;
 
-    if (field->metadata &&
-        (json_object_get (field->metadata, GENERATION_EXPRESSION) || json_object_get (field->metadata, IDENTITY_START)))
-      return base_error_set (
-          error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-          "column %s of %s: generated and identity columns in the target of an AUTO CDC flow are not supported",
-          field->name, plan->target);
-    if (index < 0)
-      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
-                             "%s declares the column %s, which flow %s does not give", plan->target, field->name,
-                             plan->name);
-    if (!same_type (field->type, base_type_field (schema, (guint) index)->type)) {
-      g_autofree char *inferred = base_type_text (base_type_field (schema, (guint) index)->type);
-
-      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
-                             "%s declares the column %s as %s, flow %s gives %s", plan->target, field->name, type,
-                             plan->name, inferred);
+    if (write_generated_is (field)) {
+      if (!check_generated (layout, field, inferred, error))
+        return FALSE;
+      continue;
     }
+    if (inferred && same_type (field->type, inferred->type))
+      continue;
+    type = base_type_text (field->type);
+    other = inferred ? base_type_text (inferred->type) : NULL;
+    what = inferred ? g_strdup_printf ("of type %s, and flow %s gives %s", type, plan->name, other)
+                    : g_strdup_printf ("which flow %s does not give", plan->name);
+    return refuse_declared (plan, field->name, what, error);
   }
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const char *name = base_type_field (schema, i)->name;
@@ -504,10 +527,10 @@ declared_schema (const AutoCdcPlan *plan, const BaseType *inferred)
 
   for (guint i = 0; i < base_type_n_fields (plan->declared); i++) {
     const BaseField *field = base_type_field (plan->declared, i);
-    const BaseField *present = base_type_field (inferred, (guint) base_type_field_index (inferred, field->name, TRUE));
+    int index = base_type_field_index (inferred, field->name, TRUE);
+    json_t *metadata = index >= 0 ? base_type_field (inferred, (guint) index)->metadata : NULL;
 
-    base_struct_builder_add (builder, field->name, field->type, field->nullable,
-                             present->metadata ? present->metadata : field->metadata);
+    base_struct_builder_add (builder, field->name, field->type, field->nullable, metadata ? metadata : field->metadata);
   }
   return base_struct_builder_end (g_steal_pointer (&builder));
 }
@@ -539,7 +562,7 @@ find_schema (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
     return FALSE;
   schema =
       layout->is_new ? inferred_schema (plan, given, present) : evolved_schema (plan, given, present, may_widen, error);
-  if (!schema || (plan->declared && !check_declared (plan, schema, error)))
+  if (!schema || (plan->declared && !check_declared (layout, schema, error)))
     return FALSE;
   layout->schema = layout->is_new && plan->declared ? declared_schema (plan, schema) : g_steal_pointer (&schema);
   layout->schema_changed = !present || !base_type_equal (present, layout->schema, BASE_TYPE_EQUAL_METADATA);
@@ -646,6 +669,13 @@ find_fields (AutoCdcLayout *layout, GError **error)
 
     if (autocdc_domain_key (domain, column->name) >= 0 || autocdc_is_interval_column (layout->plan, column->name))
       continue;
+    if (write_generated_is (column)) {
+      if (layout->plan->events && plan_column (layout->plan, column->name) >= 0)
+        return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                               "flow %s gives the column %s, which %s computes itself", layout->plan->name,
+                               column->name, layout->plan->target);
+      continue;
+    }
     g_ptr_array_add (path, column->name);
     g_ptr_array_add (path, NULL);
     add_fields (domain, path, column->type, autocdc_domain_ignores_null (domain, column->name));

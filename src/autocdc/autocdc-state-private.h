@@ -20,4 +20,11 @@ gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *
 /* Puts the layout's domain, and the features that it needs, into the commit. */
 void autocdc_put_domain (AutoCdcWork *work, WriteBatch *write);
 
+/* Whether the target has columns that the table computes. */
+gboolean autocdc_has_generated (const AutoCdcLayout *layout);
+/* @rows, a SELECT of the target's columns c0, c1, … and then of those of @more, with generated columns computed; what it has for them is
+ * not looked at. @hold: (out) (nullable): must live until the text has run. Returns: (transfer full). */
+char *autocdc_generate (AutoCdcWork *work, const char *rows, const WriteHiddenColumn *more, guint n_more,
+                        RelationText **hold, GError **error);
+
 G_END_DECLS

@@ -104,8 +104,8 @@ check_expressions (const Creation *creation, GError **error)
     if (column->default_value != NULL &&
         !dml_default_check (creation->context, column->default_value, column->type->base, name, error))
       return FALSE;
-    if (column->generated != NULL &&
-        !dml_generated_check (creation->context, column->generated, creation->definition.schema, name, error))
+    if (column->generated != NULL && !write_generated_check (column->generated, creation->definition.schema, name,
+                                                             creation->context->relation, error))
       return FALSE;
     if (!check_constraints (creation, column->constraints, column->n_constraints, error))
       return FALSE;

@@ -129,7 +129,7 @@ star_values (const Merge *merge, const SqlMergeClause *clause, GError **error)
     }
     if (index >= 0) {
       values[k] = dml_column (merge->arena, DML_SOURCE_COLUMN, (guint) index);
-    } else if (!merge->evolves && !dml_is_generated (field)) {
+    } else if (!merge->evolves && !write_generated_is (field)) {
       base_error_set (error, SLUICE_ERROR_DELTA_MERGE_UNRESOLVED_EXPRESSION,
                       "Cannot resolve `%s` in %s clause given the columns of the source.", field->name,
                       is_update (clause) ? "UPDATE" : "INSERT");
@@ -189,7 +189,7 @@ prepare_clauses (Merge *merge, GError **error)
       return FALSE;
     for (guint k = 0; k < n_columns && clause->when == SQL_MERGE_NOT_MATCHED; k++) {
       const BaseField *field = base_type_field (schema, k);
-      if (mine->values[k] == NULL && !dml_is_generated (field) &&
+      if (mine->values[k] == NULL && !write_generated_is (field) &&
           (mine->values[k] = dml_default_value (field, merge->arena, error)) == NULL)
         return FALSE;
     }
@@ -398,7 +398,7 @@ mark_old (const Merge *merge, SqlMergeWhen when, gboolean *needs)
     for (guint k = 0; k < base_type_n_fields (schema) && clause->when == when; k++)
       needs[k] = needs[k] || all ||
                  (is_update (clause) && merge->clauses[i].values[k] == NULL &&
-                  !dml_is_generated (base_type_field (schema, k)));
+                  !write_generated_is (base_type_field (schema, k)));
   }
 }
 
@@ -579,7 +579,7 @@ updated_rows (Merge *merge, guint index, MergeGroup *group, const char *extra, g
     const BaseField *field = base_type_field (schema, k);
     guint at = clause->values[k] != NULL ? clause->value_at[k] : group->old_at[k];
     BaseType *have = clause->in_source[k] ? merge->source_schema : relation_plan_schema (group->plan);
-    given[k] = clause->values[k] != NULL || !dml_is_generated (field);
+    given[k] = clause->values[k] != NULL || !write_generated_is (field);
     if (!given[k])
       continue;
     fetches = fetches || clause->in_source[k];

@@ -72,11 +72,6 @@ gboolean dml_check_condition (const DmlContext *context, const SqlExpr *expr, co
 gboolean dml_default_check (const DmlContext *context, const SqlExpr *expr, const BaseType *type, const char *column,
                             GError **error);
 
-/* Whether @expr may make the column of @schema. Errors: UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
- * DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH, the binder's. */
-gboolean dml_generated_check (const DmlContext *context, const SqlExpr *expr, const BaseType *schema,
-                              const char *column, GError **error);
-
 /* num_affected_rows and num_inserted_rows. */
 void dml_result_inserted (DmlResult *result, guint64 n_rows);
 

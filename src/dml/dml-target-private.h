@@ -135,7 +135,6 @@ RelationPlan *dml_fit_values (DmlTarget *target, RelationPlan *plan, guint n_ext
 
 /* engine.dml.skipUnchangedRows. */
 gboolean dml_skips_unchanged (const DmlTarget *target);
-gboolean dml_is_generated (const BaseField *field);
 /* What DEFAULT is for the column: its CURRENT_DEFAULT, else NULL. Errors: the parser's. */
 SqlExpr *dml_default_value (const BaseField *field, SqlArena *arena, GError **error);
 /* Drops a temporary table of the statement's. */

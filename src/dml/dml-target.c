@@ -680,12 +680,6 @@ dml_skips_unchanged (const DmlTarget *target)
   return settings != NULL && base_settings_get_bool (settings, "engine.dml.skipUnchangedRows");
 }
 
-gboolean
-dml_is_generated (const BaseField *field)
-{
-  return field->metadata != NULL && base_json_string (field->metadata, "delta.generationExpression") != NULL;
-}
-
 /* ---- ends ---- */
 
 void

@@ -11,6 +11,7 @@
 #include "dml-target-private.h"
 #include "duck-session.h"
 #include "sql-tree.h"
+#include "write-schema.h"
 
 #define PLACES 3 /* file, position, row id: columns before those of the schema */
 
@@ -65,7 +66,7 @@ bind_rows (DmlTarget *target, const SqlUpdate *update, GArray *old, SqlArena *ar
   }
   for (guint k = 0; k < n_columns; k++) {
     const BaseField *field = base_type_field (schema, k);
-    given[k] = values[k] != NULL || !dml_is_generated (field);
+    given[k] = values[k] != NULL || !write_generated_is (field);
     if (given[k])
       items[n_items++] =
           dml_named (arena, values[k] != NULL ? values[k] : dml_column (arena, DML_TARGET_COLUMN, k), field->name);

@@ -237,6 +237,10 @@ pipeline_dataset_declared_schema (const PipelineDataset *dataset)
       return NULL;
     if (column->comment != NULL)
       json_object_set_new (metadata, "comment", json_string (column->comment));
+    if (column->generated != NULL) {
+      g_autofree char *text = sql_position_text (&column->generated->position);
+      json_object_set_new (metadata, "delta.generationExpression", json_string (text));
+    }
     base_struct_builder_add (builder, column->name.parts[0].text, column->type->base, !column->not_null, metadata);
   }
   return base_struct_builder_end (g_steal_pointer (&builder));
@@ -261,7 +265,8 @@ check_declared (const BaseType *declared, const BaseType *inferred, GError **err
                            "The column `%s` is declared %s, the query gives %s", field->name, own_text, field_text);
   }
   for (guint i = 0; i < base_type_n_fields (declared); i++)
-    if (base_type_field_index (inferred, base_type_field (declared, i)->name, TRUE) == -1)
+    if (base_type_field_index (inferred, base_type_field (declared, i)->name, TRUE) == -1 &&
+        !write_generated_is (base_type_field (declared, i)))
       return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
                              "The column `%s` is declared, but the query does not give it",
                              base_type_field (declared, i)->name);
@@ -506,6 +511,24 @@ analyse_queries (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
   return schema;
 }
 
+/* Columns that the table computes from others. */
+static gboolean
+check_generated (PipelineGraph *graph, const PipelineDataset *dataset, const BaseType *declared, GError **error)
+{
+  PipelineBindingOptions options = graph->options;
+
+  options.schemas = graph->schemas;
+  g_autoptr (PipelineBinding) binding = pipeline_binding_new (&options);
+  for (guint i = 0; declared != NULL && i < dataset->table->columns.n; i++) {
+    const SqlColumn *column = &dataset->table->columns.items[i];
+    if (column->generated != NULL &&
+        !write_generated_check (column->generated, declared, column->name.parts[0].text,
+                                pipeline_binding_context (binding, &dataset->place), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static void
 analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
 {
@@ -525,7 +548,8 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
                      ? analyse_autocdc (graph, dataset, is_reset (graph->reset, dataset) ? NULL : existing, declared)
                      : analyse_queries (graph, dataset, existing, declared);
   node->failed = node->schema == NULL;
-  if (node->failed || pipeline_dataset_check (dataset, node->schema, existing, &error))
+  if (node->failed || (check_generated (graph, dataset, declared, &error) &&
+                       pipeline_dataset_check (dataset, node->schema, existing, &error)))
     return;
   add_problem (graph, &dataset->place, &dataset->position, error);
   node->failed = TRUE;

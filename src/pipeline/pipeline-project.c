@@ -228,10 +228,21 @@ check_table_clauses (Reader *reader, const SqlCreateTable *table)
   if (table->format != NULL && !base_text_equal_ignore_case (table->format->parts[0].text, "delta"))
     problem (reader, &table->format->position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
              "Datasets are Delta tables; leave USING out");
+  gboolean all_typed = TRUE;
   for (guint i = 0; i < table->columns.n; i++)
-    if (table->columns.items[i].mask != NULL)
-      problem (reader, &table->columns.items[i].position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-               "Column masks are not supported");
+    all_typed = all_typed && table->columns.items[i].type != NULL;
+  for (guint i = 0; i < table->columns.n; i++) {
+    const SqlColumn *column = &table->columns.items[i];
+    const char *what = column->mask != NULL                    ? "Column masks are"
+                       : column->identity != SQL_IDENTITY_NONE ? "An identity column of a dataset is"
+                       : column->default_value != NULL         ? "A default of a dataset's column is"
+                       : column->generated != NULL && table->object == SQL_OBJECT_MATERIALIZED_VIEW
+                           ? "A generated column of a materialized view is"
+                       : column->generated != NULL && !all_typed ? "A generated column beside columns without types is"
+                                                                 : NULL;
+    if (what != NULL)
+      problem (reader, &column->position, SLUICE_ERROR_UNSUPPORTED_FEATURE, "%s not supported", what);
+  }
   check_expectations (reader, &table->expectations);
 }
 

@@ -253,3 +253,86 @@ write_plan_fit (RelationPlan *input, const BaseType *schema, RelationAssignFlags
     return NULL;
   return generate_columns (assigned, schema, given, arena, context, error);
 }
+
+/* ---- generated columns ---- */
+
+gboolean
+write_value_fits (const SqlExpr *expr, const BaseType *schema, const BaseType *type, const RelationContext *context,
+                  GError **error)
+{
+  g_autoptr (GString) sql = g_string_new ("SELECT ");
+  for (guint i = 0; i < base_type_n_fields (schema); i++)
+    g_string_append_printf (sql, "NULL AS c%u, ", i);
+  g_string_append (sql, "1 AS one WHERE false"); /* never run */
+  g_autoptr (RelationSource) source = relation_source_new_text ("row", sql->str, schema, FALSE);
+  g_autoptr (RelationPlan) plan = relation_plan_new_source (source);
+  RelationItem item = { .name = "value", .expr = expr, .type = (BaseType *) type };
+  g_autoptr (RelationPlan) fitted = relation_plan_project (plan, &item, 1, context, error);
+  return fitted != NULL;
+}
+
+gboolean
+write_generated_is (const BaseField *field)
+{
+  return field_text (field, "delta.generationExpression") != NULL;
+}
+
+gboolean
+write_generated_check (const SqlExpr *expr, const BaseType *schema, const char *column, const RelationContext *context,
+                       GError **error)
+{
+  gboolean deterministic = TRUE;
+  g_autoptr (BaseType) own = relation_expr_type (expr, schema, NULL, &deterministic, context, error);
+  g_autoptr (GArray) used = own != NULL ? relation_expr_columns (expr, schema, context, error) : NULL;
+  if (used == NULL)
+    return FALSE;
+  const BaseField *generated = NULL;
+  for (guint i = 0; i < used->len && generated == NULL; i++) {
+    const BaseField *field = base_type_field (schema, g_array_index (used, guint, i));
+    generated = write_generated_is (field) ? field : NULL;
+  }
+  const BaseType *type = base_type_field (schema, (guint) base_type_field_index (schema, column, TRUE))->type;
+  if (!deterministic) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
+                    "The generated column `%s` cannot use a non deterministic expression.", column);
+  } else if (generated != NULL) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
+                    "The generated column `%s` cannot use another generated column, `%s`.", column, generated->name);
+  } else if (write_value_fits (expr, schema, type, context, NULL)) {
+    return TRUE;
+  } else {
+    g_autofree char *wanted = base_type_text (type);
+    g_autofree char *found = base_type_text (own);
+    base_error_set (error, SLUICE_ERROR_DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH,
+                    "The expression type of the generated column `%s` is %s, but the column type is %s.", column, found,
+                    wanted);
+  }
+  sql_position_add_to_error (&expr->position, error);
+  return FALSE;
+}
+
+RelationPlan *
+write_plan_generate (RelationPlan *plan, const BaseType *schema, const RelationContext *context, GError **error)
+{
+  guint n_columns = base_type_n_fields (schema), n_given = base_type_n_fields (relation_plan_schema (plan)), next = 0;
+  g_autofree RelationItem *items = g_new0 (RelationItem, n_columns + n_given);
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  for (guint i = 0; i < n_columns; i++) {
+    const BaseField *field = base_type_field (schema, i);
+    const char *text = field_text (field, "delta.generationExpression");
+    if (text == NULL) {
+      items[i].column = next++;
+      continue;
+    }
+    items[i] = (RelationItem){ .name = field->name, .type = field->type };
+    items[i].expr = sql_parse_expression (arena, text, -1, NULL, error);
+    if (items[i].expr == NULL) {
+      base_error_add_context (error, "reading the expression of the generated column %s", field->name);
+      return NULL;
+    }
+  }
+  guint n_items = n_columns;
+  while (next < n_given)
+    items[n_items++].column = next++;
+  return relation_plan_project (plan, items, n_items, context, error);
+}

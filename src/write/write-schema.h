@@ -42,4 +42,22 @@ RelationPlan *write_plan_fit (RelationPlan *input, const BaseType *schema, Relat
                               const char *const *columns, const char *table_name, const RelationContext *context,
                               GError **error);
 
+/* Whether a value of @expr over rows of @schema can be stored as @type. Errors: the binder's, those of store assignment. */
+gboolean write_value_fits (const SqlExpr *expr, const BaseType *schema, const BaseType *type,
+                           const RelationContext *context, GError **error);
+/* Whether @expr may generate the column of @schema. Errors, with the position: UNSUPPORTED_EXPRESSION_GENERATED_COLUMN,
+ * DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH, the binder's. */
+gboolean write_generated_check (const SqlExpr *expr, const BaseType *schema, const char *column,
+                                const RelationContext *context, GError **error);
+gboolean write_generated_is (const BaseField *field);
+
+/**
+ * write_plan_generate:
+ * @plan: the columns of @schema that are not generated, in their order, and then others
+ *
+ * Computes the generated columns. Returns: (transfer full): a plan with the columns of @schema, in its order, and then the others.
+ */
+RelationPlan *write_plan_generate (RelationPlan *plan, const BaseType *schema, const RelationContext *context,
+                                   GError **error);
+
 G_END_DECLS

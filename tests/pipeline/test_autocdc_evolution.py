@@ -195,5 +195,86 @@ class Columns(unittest.TestCase):
             self.assertEqual(upserted(p), 0)
 
 
+class Generated(unittest.TestCase):
+    """§4.3: a declared generated column is filled by the table, not by the flow."""
+
+    COLUMNS = "id INT, a STRING, n INT, op STRING"
+    ONE = "(up STRING GENERATED ALWAYS AS (upper(a)), id INT, a STRING, nine INT GENERATED ALWAYS AS (id * 9) COMMENT 'c')"
+    TWO = "(id INT, a STRING, `__START_AT` INT, `__END_AT` INT, open BOOLEAN GENERATED ALWAYS AS (`__END_AT` IS NULL), up STRING GENERATED ALWAYS AS (upper(a)))"
+    ROWS = [{"id": 1, "a": "x", "n": 1}, {"id": 1, "a": "y", "n": 5}, {"id": 2, "a": None, "n": 1}, {"id": 3, "a": "z", "n": 1}, {"id": 3, "n": 4, "op": "D"}]
+    LATE = [{"id": 1, "a": "w", "n": 3}, {"id": 2, "a": "q", "n": 2}, {"id": 4, "a": "v", "n": 1}]
+    EXPECTED_ONE = [("Q", 2, "q", 18), ("V", 4, "v", 36), ("Y", 1, "y", 9)]
+    EXPECTED_TWO = [(1, "w", 3, 5, False, "W"), (1, "x", 1, 3, False, "X"), (1, "y", 5, None, True, "Y"), (2, "q", 2, None, True, "Q"),
+                    (2, None, 1, 2, False, None), (3, "z", 1, 4, False, "Z"), (4, "v", 1, None, True, "V")]
+
+    def test_the_table_computes_them(self):
+        """With row tracking, with the recorded feed, partitioned, and without vectors; statements and a full refresh too."""
+        more = ["", "TBLPROPERTIES (delta.enableChangeDataFeed = true)", "PARTITIONED BY (up)",
+                "TBLPROPERTIES (delta.enableDeletionVectors = false, delta.enableChangeDataFeed = true, delta.enableRowTracking = false)"]
+        for clause, (storage, columns, expected) in itertools.product(more, (("SCD TYPE 1", self.ONE, self.EXPECTED_ONE), ("SCD TYPE 2", self.TWO, self.EXPECTED_TWO))):
+            with self.subTest(storage, clause=clause), Project(flow(self.COLUMNS, storage, columns + " " + clause)) as p:
+                for rows in (self.ROWS, self.LATE):
+                    p.add_file(rows, "src")
+                    p.update()
+                self.assertEqual(shown(p), expected)
+                if "ChangeDataFeed" in clause:
+                    changes = p.rows("SELECT up, a FROM table_changes('t', 0) WHERE up IS DISTINCT FROM upper(a)")
+                    self.assertEqual(changes, [])
+                    self.assertIn(("update_preimage",), p.rows("SELECT DISTINCT _change_type FROM table_changes('t', 0)"))
+                p.query("UPDATE t SET a = 'edited' WHERE id = 4")
+                self.assertEqual(p.rows("SELECT up FROM t WHERE id = 4"), [("EDITED",)])
+                p.add_file([{"id": 4, "a": "last", "n": 9}], "src")
+                p.update()
+                self.assertIn(("LAST",), p.rows("SELECT up FROM t WHERE id = 4"))
+                p.update("--full-refresh", "t")
+                self.assertEqual(len(shown(p)), len(expected) + (storage == "SCD TYPE 2"))
+                self.assertEqual(p.rows("SELECT count(*) FROM t WHERE up IS DISTINCT FROM upper(a)"), [(0,)])
+
+    def test_several_flows_and_new_columns(self):
+        body = "KEYS (id) SEQUENCE BY n COLUMNS * EXCEPT (n)"
+        sql = "".join(f"CREATE TEMPORARY VIEW {v} AS SELECT * FROM STREAM read_files('${{source}}/{v}', format => 'json', schema => 'id INT, {c}, n INT'); "
+                      f"CREATE FLOW f{v} AS AUTO CDC INTO t FROM STREAM({v}) {body};\n" for v, c in (("x", "a STRING"), ("y", "b STRING")))
+        with Project("CREATE STREAMING TABLE t (id INT, a STRING, both STRING GENERATED ALWAYS AS (concat_ws('-', a, b)), b STRING);\n" + sql) as p:
+            p.add_file([{"id": 1, "a": "A", "n": 1}], "x")
+            p.add_file([{"id": 1, "b": "B", "n": 2}, {"id": 2, "b": "C", "n": 2}], "y")
+            p.update()
+            self.assertEqual(shown(p), [(1, "A", "A-B", "B"), (2, None, "C", "C")])
+
+    def test_other_tables_of_pipelines(self):
+        with Project("CREATE STREAMING TABLE t (id INT, twice INT GENERATED ALWAYS AS (id * 2)) AS SELECT id FROM STREAM read_files('${source}/src', format => 'json', schema => 'id INT');") as p:
+            p.add_file([{"id": 1}, {"id": 5}], "src")
+            p.update()
+            self.assertEqual(shown(p), [(1, 2), (5, 10)])
+        with Project("CREATE MATERIALIZED VIEW m (id INT, next INT GENERATED ALWAYS AS (id + 1)) AS SELECT 1 AS id;") as p:
+            self.assertIn("[UNSUPPORTED_FEATURE]", p.run().stderr)
+
+    def test_what_is_refused(self):
+        cases = [
+            ("USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE", "(id INT, a STRING GENERATED ALWAYS AS (CAST(id AS STRING)))"),
+            ("UNSUPPORTED_EXPRESSION_GENERATED_COLUMN", "(id INT, a STRING, g DOUBLE GENERATED ALWAYS AS (rand()))"),
+            ("UNSUPPORTED_EXPRESSION_GENERATED_COLUMN", "(id INT, a STRING, g INT GENERATED ALWAYS AS (id + 1), h INT GENERATED ALWAYS AS (g + 1))"),
+            ("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", "(id INT, a STRING, g DATE GENERATED ALWAYS AS (id + 1))"),
+            ("UNRESOLVED_COLUMN", "(id INT, a STRING, g INT GENERATED ALWAYS AS (idd + 1))"),
+            ("UNSUPPORTED_FEATURE", "(id INT, a STRING, g BIGINT GENERATED ALWAYS AS IDENTITY)"),
+            ("UNSUPPORTED_FEATURE", "(id INT, a STRING DEFAULT 'x')"),
+            ("UNSUPPORTED_FEATURE", "(id, a, g INT GENERATED ALWAYS AS (id + 1))"),
+        ]
+        for condition, columns in cases:
+            with self.subTest(columns), Project(flow(self.COLUMNS, "SCD TYPE 1", columns)) as p:
+                p.add_file(self.ROWS, "src")
+                result = p.run()
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(f"[{condition}", result.stderr)
+        with Project(flow(self.COLUMNS, "SCD TYPE 1", "(id INT, a STRING)")) as p:
+            p.add_file(self.ROWS, "src")
+            p.update()
+            p.sql(flow(self.COLUMNS, "SCD TYPE 1", self.ONE))
+            result = p.run()
+            self.assertIn("[USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE]", result.stderr)
+            self.assertIn("full refresh of t", result.stderr)
+            p.update("--full-refresh", "t")
+            self.assertIn("Y", [r["up"] for r in p.query("SELECT up FROM t")])
+
+
 if __name__ == "__main__":
     unittest.main()
