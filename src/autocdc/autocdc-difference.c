@@ -33,17 +33,15 @@ find_rows (AutoCdcWork *work, GError **error)
 static gboolean
 find_facts (AutoCdcWork *work, GError **error)
 {
-  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
   g_autofree char *held = autocdc_work_text (
       work, " AND NOT (f.d AND EXISTS (SELECT 1 FROM {new} n WHERE {J:n,f} AND n.en IS NOT NULL AND {O:n.en} = f.o))");
 
-  autocdc_work_set (work, "clock", clock);
   autocdc_work_set (work, "fact gen",
                     work->plan->type == AUTOCDC_SCD1 ? "f.g" : g_hash_table_lookup (work->pieces, "gen"));
   autocdc_work_set (work, "held by an end", work->plan->type == AUTOCDC_SCD2 ? held : "");
   return autocdc_work_make (
       work, "add",
-      "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, {clock}::BIGINT AS w, {fact gen} AS g FROM {need} f"
+      "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, {clock} AS w, {fact gen} AS g FROM {need} f"
       " WHERE f.src <> 0"
       " AND NOT (NOT f.d AND EXISTS (SELECT 1 FROM {diff} n WHERE n.act IN (1, 3) AND {J:n,f} AND n.ho = f.o AND "
       "n.hb = f.b))"

@@ -235,7 +235,6 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
                    GError **error)
 {
   AutoCdcWork *work = dml->work;
-  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", dml->batch.clock_us);
   g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
   gint64 n_added, n_removed, n_expired;
 
@@ -245,13 +244,12 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
     return FALSE;
   if (n_added + n_removed == 0)
     return TRUE;
-  autocdc_work_set (work, "clock", clock);
   autocdc_work_set (work, "gen", gen);
   autocdc_set_no_values (work);
   if ((n_added > 0 && !refuse_nulls (work, error)) ||
       !(work->plan->type == AUTOCDC_SCD1 ? find_newest (dml, error) : find_resets (work, error)) ||
       (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
-      !autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
+      !autocdc_state_write (work, write, dml->snapshot, work->n_add, &n_expired, error))
     return FALSE;
   autocdc_put_domain (work, write);
   return TRUE;
@@ -292,7 +290,6 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
   AutoCdcWork *work = dml->work;
   GPtrArray *files = work->layout->domain->files;
   g_autoptr (GString) scan = g_string_new (NULL);
-  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", dml->batch.clock_us);
   gint64 n_before = 0, n_expired;
 
   *changed = FALSE;
@@ -303,7 +300,6 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
   if (!autocdc_append_state_scan (work, delta_snapshot_table (dml->snapshot), files, scan, error))
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
-  autocdc_work_set (work, "clock", clock);
   autocdc_set_no_values (work);
   if (!autocdc_work_make (work, "keys", "SELECT DISTINCT {K} FROM ({old facts})", NULL, error))
     return FALSE;
@@ -314,7 +310,7 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
   if (!*changed)
     return TRUE;
   g_ptr_array_set_size (files, 0);
-  if (!autocdc_state_write (work, write, delta_snapshot_table (dml->snapshot), work->n_add, &n_expired, error))
+  if (!autocdc_state_write (work, write, dml->snapshot, work->n_add, &n_expired, error))
     return FALSE;
   autocdc_put_domain (work, write);
   return TRUE;

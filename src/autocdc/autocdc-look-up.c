@@ -264,6 +264,38 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
                             NULL, error);
 }
 
+gboolean
+autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, GError **error)
+{
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  g_autoptr (GString) columns = g_string_new (NULL);
+  GArray *skips = work->skips;
+  g_autoptr (DeltaScan) scan = NULL;
+  g_autofree char *list = NULL;
+
+  work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate)); /* {keys} may be any */
+  scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
+  g_array_unref (work->skips);
+  work->skips = skips;
+  if (!scan)
+    return FALSE;
+  for (guint i = 0; i < work->layout->domain->keys->len; i++)
+    g_string_append_printf (columns, "t.p%d AS k%u, ",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  g_string_append_printf (columns, "{O:t.p%d} AS so, {O:t.p%d} AS eo, {O:t.hs} AS ho, ",
+                          base_type_field_index (present, AUTOCDC_START_AT, TRUE),
+                          base_type_field_index (present, AUTOCDC_END_AT, TRUE));
+  g_string_append (columns, work->layout->domain->hidden_gen ? "coalesce(t.hg, 0) AS hg" : "0::BIGINT AS hg");
+  list = autocdc_work_text (work, columns->str);
+  set_scan_keys (work, present, "q");
+  autocdc_work_set (work, "run columns", list);
+  autocdc_work_set (work, "scan", delta_scan_sql (scan));
+  return autocdc_work_make (work, name,
+                            "SELECT {run columns} FROM ({scan}) t SEMI JOIN (SELECT {K} FROM {keys} WHERE hash({K})"
+                            " IS NOT NULL) q ON {scan keys}",
+                            NULL, error);
+}
+
 static void
 input_clear (DeltaScanInput *input)
 {

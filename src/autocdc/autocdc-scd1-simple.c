@@ -130,7 +130,7 @@ add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
     return TRUE;
   }
   autocdc_work_define (work, "simple deletes",
-                       "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock}::BIGINT AS w, 0::BIGINT "
+                       "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT "
                        "AS g FROM {simple} p"
                        " JOIN {reduced} b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex");
   return autocdc_work_make (work, "add",
@@ -146,11 +146,9 @@ autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
       " NULL AS ho, {batch set} AS hb, 0::BIGINT AS hg, p.act FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b}"
       " AND NOT b.d WHERE p.act <> 0 AND NOT p.complex";
   static const char marks[] = "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex";
-  g_autofree char *clock = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->clock_us);
   g_autofree char *both = NULL, *both_marks = NULL;
 
   autocdc_set_no_values (work);
-  autocdc_work_set (work, "clock", clock);
   if (!add_deletes (work, beside_general, error))
     return FALSE;
   /* Their rows are joined where they are written, not copied before. */

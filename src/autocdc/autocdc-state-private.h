@@ -12,10 +12,19 @@ G_BEGIN_DECLS
 guint autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binary, const BaseType *integer,
                               WriteHiddenColumn *hidden);
 
+/* The longest list of state files: that many entries are below 4 KB of JSON. */
+#define AUTOCDC_MAX_STATE_FILES 24
+
+/* Which of @files (element-type AutoCdcStateFile) become one with @n_new new facts: where seven others are of the tier that they make, or below,
+ * those, so that a fact is written about once per tier; where the list would be too long, as many of the smallest. Returns:
+ * (transfer container). */
+GPtrArray *autocdc_state_choose (const GPtrArray *files, gint64 n_new);
+
 /* Stages {add} (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
- * the layout's domain. Files of nothing but expired tombstones leave the list. @n_expired: (out): tombstones removed. */
-gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gint64 n_new, gint64 *n_expired,
-                              GError **error);
+ * the layout's domain. What has expired goes, from files that are joined, and with files in which nothing else is. @n_expired: (out): facts
+ * that expired. */
+gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapshot, gint64 n_new,
+                              gint64 *n_expired, GError **error);
 
 /* Puts the layout's domain, and the features that it needs, into the commit. */
 void autocdc_put_domain (AutoCdcWork *work, WriteBatch *write);

@@ -13,7 +13,6 @@
 
 #define FAN_OUT   8
 #define TIER_ROWS 1000
-#define MAX_FILES 24
 
 guint
 autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binary, const BaseType *integer,
@@ -96,65 +95,198 @@ tier_of (gint64 n_rows)
 {
   guint tier = 0;
 
-  for (gint64 limit = TIER_ROWS; n_rows >= limit && tier < 20; limit *= FAN_OUT)
+  for (gint64 limit = TIER_ROWS; n_rows >= limit && tier < 16; limit *= FAN_OUT)
     tier++;
   return tier;
 }
 
-/* When tombstones that may go were written at the latest. SCD 1: an upsert that a tombstone outdoes may still be in a file that is as old
- * as it, and would stand again. @gone: (nullable): files that are not in the way. */
-static gint64
-expiry (const AutoCdcWork *work, const GPtrArray *gone)
+static int
+compare_sizes (gconstpointer a, gconstpointer b)
 {
-  const GPtrArray *files = work->layout->domain->files;
-  gint64 cutoff = work->batch->retention_seconds < 0
-                      ? G_MININT64
-                      : work->batch->clock_us - work->batch->retention_seconds * G_USEC_PER_SEC;
+  const AutoCdcStateFile *x = *(AutoCdcStateFile *const *) a, *y = *(AutoCdcStateFile *const *) b;
 
-  for (guint i = 0; work->plan->type == AUTOCDC_SCD1 && i < files->len; i++) {
-    const AutoCdcStateFile *file = files->pdata[i];
-
-    if (file->n_deletes < file->n_rows && !(gone && g_ptr_array_find ((GPtrArray *) gone, file, NULL)))
-      cutoff = MIN (cutoff, file->oldest_us);
-  }
-  return cutoff;
+  return x->n_rows < y->n_rows ? -1 : x->n_rows > y->n_rows;
 }
 
-/* Adds every file of @tier or below to @merge when, with what is there already, they are enough. */
-static gboolean
-gather_tier (const GPtrArray *keep, GPtrArray *merge, guint tier, gint64 *n_rows, gint64 n_new)
+GPtrArray *
+autocdc_state_choose (const GPtrArray *files, gint64 n_new)
 {
-  guint n = n_new > 0 ? 1 : 0;
-  gboolean added = FALSE;
-
-  for (guint i = 0; i < keep->len; i++)
-    n += !g_ptr_array_find (merge, keep->pdata[i], NULL) &&
-         tier_of (((AutoCdcStateFile *) keep->pdata[i])->n_rows) <= tier;
-  if (n < FAN_OUT && !(keep->len - merge->len >= MAX_FILES))
-    return FALSE;
-  for (guint i = 0; i < keep->len; i++) {
-    AutoCdcStateFile *file = keep->pdata[i];
-
-    if (g_ptr_array_find (merge, file, NULL) || (tier_of (file->n_rows) > tier && n >= FAN_OUT))
-      continue;
-    g_ptr_array_add (merge, file);
-    *n_rows += file->n_rows;
-    added = TRUE;
-  }
-  return added;
-}
-
-static GPtrArray *
-choose_merge (const GPtrArray *keep, gint64 n_new)
-{
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
   GPtrArray *merge = g_ptr_array_new ();
   gint64 n_rows = n_new;
+  guint n = 0;
 
-  if (n_new == 0)
-    return merge;
-  while (gather_tier (keep, merge, tier_of (n_rows), &n_rows, n_new))
-    ;
+  for (guint i = 0; i < files->len; i++)
+    g_ptr_array_add (sorted, files->pdata[i]);
+  g_ptr_array_sort (sorted, compare_sizes);
+  while (n < sorted->len) {
+    guint end = n, tier = tier_of (n_rows);
+
+    while (end < sorted->len && tier_of (((AutoCdcStateFile *) sorted->pdata[end])->n_rows) <= tier)
+      end++;
+    if (end - n + 1 < FAN_OUT) {
+      if (sorted->len - n < AUTOCDC_MAX_STATE_FILES)
+        break;
+      end = MAX (end, MIN (n + FAN_OUT, sorted->len));
+    }
+    for (; n < end; n++) {
+      g_ptr_array_add (merge, sorted->pdata[n]);
+      n_rows += ((AutoCdcStateFile *) sorted->pdata[n])->n_rows;
+    }
+  }
   return merge;
+}
+
+/* ---- what is not needed any more ---- */
+
+/* What resets of the same files make void; SCD 1: its places among the key's facts. */
+static gboolean
+drop_void (AutoCdcWork *work, GError **error)
+{
+  if (!work->has_statements || work->plan->type == AUTOCDC_SCD1)
+    return autocdc_rank_facts (work, "merge", error);
+  return autocdc_work_make (work, "merge",
+                            "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
+                            " AND q.s IS NULL AND q.g > f.g)",
+                            NULL, error);
+}
+
+/* Leaves out of {merge} what other facts of it make idle: SCD 1, what is below a delete, and upserts all of whose fields have newer authors;
+ * histories, an upsert at the sequence of a delete. It must go before the delete expires. */
+static gboolean
+drop_idle (AutoCdcWork *work, GError **error)
+{
+  if (work->plan->type != AUTOCDC_SCD1)
+    return autocdc_work_make (work, "merge",
+                              "SELECT f.* FROM {merge} f WHERE f.d OR NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
+                              " AND q.o = f.o AND q.d AND q.g >= f.g)",
+                              NULL, error);
+  if (!work->is_partial)
+    return autocdc_work_make (work, "merge",
+                              "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
+                              " AND q.o > f.o AND (q.d OR (NOT f.d AND q.b = f.b)))",
+                              NULL, error);
+  g_clear_pointer (&work->authored, g_free); /* was of other facts */
+  return autocdc_scd1_find_needed (work, "merge", error) &&
+         autocdc_work_make (work, "merge", "SELECT {K}, s, o, d, b{V}, w, g FROM {need}", NULL, error);
+}
+
+/* What was written before has expired (autocdc.md §5.8); G_MININT64: nothing has. */
+static gint64
+expiry (const AutoCdcWork *work)
+{
+  gint64 seconds = work->batch->retention_seconds;
+
+  if (seconds < 0 || work->plan->type == AUTOCDC_BITEMPORAL || seconds > work->batch->clock_us / G_USEC_PER_SEC)
+    return G_MININT64;
+  return work->batch->clock_us - seconds * G_USEC_PER_SEC;
+}
+
+/* Whether @file may hold an upsert from before @before_us: one that a delete written then made idle, and that would stand again without
+ * the delete. (`written` never decreases from one commit to the next.) */
+static gboolean
+may_hold_idle (const AutoCdcStateFile *file, gint64 before_us)
+{
+  return file->n_deletes < file->n_rows && file->oldest_us <= before_us;
+}
+
+/* Takes files of nothing but expired deletes off the list, unread. Returns: how many facts. */
+static gint64
+drop_expired_files (AutoCdcWork *work)
+{
+  GPtrArray *files = work->layout->domain->files;
+  gint64 before_us = expiry (work), n_expired = 0;
+
+  for (guint i = files->len; i > 0; i--) {
+    const AutoCdcStateFile *file = files->pdata[i - 1];
+    gboolean expired = file->n_deletes == file->n_rows && file->newest_us < before_us;
+
+    for (guint j = 0; expired && j < files->len; j++)
+      expired = !may_hold_idle (files->pdata[j], file->newest_us);
+    if (!expired)
+      continue;
+    n_expired += file->n_rows;
+    g_ptr_array_remove_index (files, i - 1);
+  }
+  return n_expired;
+}
+
+/* {expired} gets inner members of runs. In a run, which one row shows, that are the upserts between its start and its end but the first one and
+ * the last one known. Where a column is not tracked they may differ, so that the newest expired one of every set has to stay: a
+ * late event after it would show its values. */
+static gboolean
+find_inner_members (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  gint64 n_old;
+  gboolean all_tracked = TRUE;
+
+  if (!autocdc_work_make (work, "keys",
+                          "SELECT DISTINCT {K} FROM {merge} WHERE NOT d AND s IS NOT NULL AND w < {expiry}", &n_old,
+                          error))
+    return FALSE;
+  if (n_old == 0 || delta_snapshot_n_files (snapshot) == 0)
+    return TRUE;
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    all_tracked = all_tracked && autocdc_work_field (work, i)->tracked;
+  autocdc_work_set (work, "but the newest", all_tracked ? "" : " AND o < newest");
+  return autocdc_look_up_runs (work, snapshot, "runs", error) &&
+         autocdc_work_make (work, "expired",
+                            "SELECT * FROM {expired} UNION ALL SELECT {K}, o, false FROM (SELECT {K:f}, f.o,"
+                            " max(f.w) OVER (PARTITION BY {K:f}, f.o) AS written,"
+                            " greatest(r.ho, max(f.o) OVER (PARTITION BY {K:f}, r.so)) AS last,"
+                            " max(CASE WHEN f.w < {expiry} THEN f.o END) OVER (PARTITION BY {K:f}, r.so, f.b) AS newest"
+                            " FROM {merge} f JOIN {runs} r ON {J:r,f} AND r.hg = f.g AND f.o > r.so"
+                            " AND (r.eo IS NULL OR f.o < r.eo) WHERE NOT f.d)"
+                            " WHERE written < {expiry} AND o < last{but the newest}",
+                            NULL, error);
+}
+
+/* A delete stays while another file than those of @merge holds an upsert that it makes idle, and so does an inner member while another file
+ * holds one of its sequence. */
+static gboolean
+keep_guards (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, GError **error)
+{
+  GPtrArray *files = work->layout->domain->files;
+  g_autoptr (GPtrArray) others = g_ptr_array_new ();
+  g_autoptr (GString) scan = g_string_new (NULL);
+
+  for (guint i = 0; i < files->len; i++)
+    if (!g_ptr_array_find (merge, files->pdata[i], NULL) && may_hold_idle (files->pdata[i], expiry (work)))
+      g_ptr_array_add (others, files->pdata[i]);
+  if (others->len == 0)
+    return TRUE;
+  if (!autocdc_append_state_scan (work, delta_snapshot_table (snapshot), others, scan, error))
+    return FALSE;
+  autocdc_work_take (work, "other facts", g_steal_pointer (&scan));
+  autocdc_work_set (work, "made idle", work->plan->type == AUTOCDC_SCD1 ? "(u.o IS NULL OR u.o <= f.o)" : "u.o = f.o");
+  return autocdc_work_make (work, "expired",
+                            "SELECT f.* FROM {expired} f WHERE NOT EXISTS (SELECT 1 FROM ({other facts}) u"
+                            " WHERE {J:u,f} AND NOT u.d AND {made idle})",
+                            NULL, error);
+}
+
+/* Leaves out of {merge} what has expired. */
+static gboolean
+expire (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint64 *n_expired, GError **error)
+{
+  g_autofree char *before = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", expiry (work));
+  gint64 n_before, n_after;
+
+  if (expiry (work) == G_MININT64)
+    return TRUE;
+  autocdc_work_set (work, "expiry", before);
+  if (!autocdc_work_count (work, "SELECT count(*) FROM {merge}", &n_before, error) ||
+      !autocdc_work_make (work, "expired", "SELECT {K}, {O:s} AS o, d FROM {merge} WHERE d AND w < {expiry}", NULL,
+                          error) ||
+      (work->plan->type != AUTOCDC_SCD1 && !find_inner_members (work, snapshot, error)) ||
+      !keep_guards (work, snapshot, merge, error) ||
+      !autocdc_work_make (work, "merge",
+                          "SELECT f.* FROM {merge} f WHERE f.w >= {expiry} OR NOT EXISTS (SELECT 1 FROM {expired} q"
+                          " WHERE {J:q,f} AND q.o = {O:f.s} AND q.d = f.d)",
+                          &n_after, error))
+    return FALSE;
+  *n_expired = n_before - n_after;
+  return TRUE;
 }
 
 /* ---- writing ---- */
@@ -183,66 +315,27 @@ fill_file_facts (AutoCdcWork *work, AutoCdcStateFile *file, GError **error)
   return TRUE;
 }
 
-/* What resets of the same files make void; SCD 1: its places among the key's facts. */
+/* {merge}: facts of @merge and of {add} together, one per (key, sequence, set), without what is not needed any more. */
 static gboolean
-drop_void (AutoCdcWork *work, GError **error)
-{
-  if (!work->has_statements || work->plan->type == AUTOCDC_SCD1)
-    return autocdc_rank_facts (work, "merge", error);
-  return autocdc_work_make (work, "merge",
-                            "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
-                            " AND q.s IS NULL AND q.g > f.g)",
-                            NULL, error);
-}
-
-static gboolean
-drop_expired (AutoCdcWork *work, gint64 cutoff, gint64 *n_expired, GError **error)
-{
-  g_autofree char *expired = g_strdup_printf ("d AND w < %" G_GINT64_FORMAT, cutoff);
-
-  if (cutoff == G_MININT64)
-    return TRUE;
-  autocdc_work_set (work, "expired", expired);
-  if (!autocdc_work_count (work, "SELECT count(*) FROM {merge} WHERE {expired}", n_expired, error))
-    return FALSE;
-  return *n_expired == 0 ||
-         autocdc_work_make (work, "merge", "SELECT * FROM {merge} WHERE ({expired}) IS NOT TRUE", NULL, error);
-}
-
-/* SCD 1: leaves out of {merge} what newer facts of it make idle. */
-static gboolean
-drop_idle (AutoCdcWork *work, GError **error)
-{
-  if (!work->is_partial)
-    return autocdc_work_make (work, "merge",
-                              "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
-                              " AND q.o > f.o AND (q.d OR (NOT f.d AND q.b = f.b)))",
-                              NULL, error);
-  g_clear_pointer (&work->authored, g_free); /* was of other facts */
-  return autocdc_scd1_find_needed (work, "merge", error) &&
-         autocdc_work_make (work, "merge", "SELECT {K}, s, o, d, b{V}, w, g FROM {need}", NULL, error);
-}
-
-/* Facts of @merge and of {add} together: one per (key, sequence, set), without idle ones and expired tombstones. */
-static gboolean
-merge_facts (AutoCdcWork *work, DeltaTable *table, GPtrArray *merge, gint64 *n_expired, GError **error)
+merge_facts (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint64 *n_expired, GError **error)
 {
   g_autoptr (GString) scan = g_string_new (NULL);
 
-  if (!autocdc_append_state_scan (work, table, merge, scan, error))
+  if (!autocdc_append_state_scan (work, delta_snapshot_table (snapshot), merge, scan, error))
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
-  return autocdc_work_make (work, "merge", "{old facts} UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}", NULL,
-                            error) &&
+  return autocdc_work_make (work, "merge",
+                            "SELECT * FROM ({old facts}) WHERE {T:o}"
+                            " UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}",
+                            NULL, error) &&
          drop_void (work, error) &&
          autocdc_normalise (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC",
                             ", max(w) AS w", NULL, error) &&
-         (work->plan->type != AUTOCDC_SCD1 || drop_idle (work, error)) &&
-         drop_expired (work, expiry (work, merge), n_expired, error);
+         drop_idle (work, error) && expire (work, snapshot, merge, n_expired, error);
 }
 
 gboolean
-autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gint64 n_new, gint64 *n_expired,
+autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapshot, gint64 n_new, gint64 *n_expired,
                      GError **error)
 {
   AutoCdcDomain *domain = work->layout->domain;
@@ -252,23 +345,15 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaTable *table, gi
   WriteSideFile side = { 0 };
   AutoCdcStateFile *file;
 
-  *n_expired = 0;
-  for (guint i = domain->files->len; i > 0; i--) {
-    const AutoCdcStateFile *old = domain->files->pdata[i - 1];
-
-    if (old->n_deletes < old->n_rows || old->newest_us >= expiry (work, NULL))
-      continue;
-    *n_expired += old->n_rows;
-    g_ptr_array_remove_index (domain->files, i - 1);
-  }
+  *n_expired = drop_expired_files (work);
   if (n_new == 0)
     return TRUE;
   set_fact_columns (work);
-  merge = choose_merge (domain->files, n_new);
+  merge = autocdc_state_choose (domain->files, n_new);
   if (merge->len > 0) {
     gint64 n = 0;
 
-    if (!merge_facts (work, table, merge, &n, error))
+    if (!merge_facts (work, snapshot, merge, &n, error))
       return FALSE;
     *n_expired += n;
     written = "merge";

@@ -163,6 +163,8 @@ gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const
                                GError **error);
 /* {rows} from {old}, which has no payload, for {keys}. */
 gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* The relation @name: k, so, eo, ho, hg of all rows of {keys}: order keys of start, end and sequence held, gen. Histories only. */
+gboolean autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, GError **error);
 gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
 /* {rows}, {state}. */
 gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);

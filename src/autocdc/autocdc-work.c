@@ -55,6 +55,19 @@ forget_relations (AutoCdcWork *work)
     work->kept_bytes += duck_rows_bytes (work->relations->pdata[i]);
 }
 
+/* The piece `clock`: what facts of this commit have as `written`: the batch's clock, and not less than what facts have already. */
+static void
+set_clock (AutoCdcWork *work)
+{
+  gint64 clock_us = work->batch->clock_us;
+  g_autofree char *text = NULL;
+
+  for (guint i = 0; i < work->layout->domain->files->len; i++)
+    clock_us = MAX (clock_us, ((AutoCdcStateFile *) work->layout->domain->files->pdata[i])->newest_us);
+  text = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", clock_us);
+  autocdc_work_set (work, "clock", text);
+}
+
 void
 autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
 {
@@ -69,6 +82,7 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   work->is_partial = autocdc_domain_is_partial (layout->domain);
   g_clear_pointer (&work->authored, g_free);
   autocdc_set_truncate (work);
+  set_clock (work);
   g_clear_pointer (&work->scan, delta_scan_unref);
   g_clear_pointer (&work->skips, g_array_unref);
   g_clear_pointer (&work->constants, g_ptr_array_unref);

@@ -483,6 +483,115 @@ test_no_retention_in_order (void)
   }
 }
 
+#define WIDE   "id BIGINT, v STRING, w STRING, q BIGINT, op STRING"
+#define NARROW "id BIGINT, w STRING, q BIGINT, op STRING"
+
+/* A delete made an upsert in another state file idle: without the delete it would speak again. */
+static void
+test_expiry_revives_nothing (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  apply_ok (bench, WIDE, "(1::BIGINT, 'a', 'x', 1::BIGINT, 'U')");
+  apply_ok (bench, PLAIN, U (1, c, 3)); /* w is of the first event, which is in a state file now */
+  assert_rows (bench, "1,c,x");
+  apply_ok (bench, PLAIN, D (1, 4));
+  bench->batch.clock_us += 3 * DAY_US;
+  apply_ok (bench, PLAIN, U (2, b, 1));
+  apply_ok (bench, PLAIN, U (1, e, 6));
+  assert_rows (bench, "1,e,-; 2,b,-");
+  for (guint i = 0; i < 20; i++) { /* until state files are joined */
+    g_autofree char *rows = g_strdup_printf ("(3::BIGINT, 'g', %u::BIGINT, 'D')", 10 + i);
+
+    bench->batch.clock_us += DAY_US;
+    apply_ok (bench, PLAIN, rows);
+    apply_ok (bench, NARROW, i % 2 ? "(1::BIGINT, 'y', 5::BIGINT, 'U')" : "(1::BIGINT, 'z', 6::BIGINT, 'U')");
+    assert_rows (bench, "1,e,z; 2,b,-");
+  }
+}
+
+/* A newer upsert does not take the place of a tombstone. */
+static void
+test_only_age_removes_tombstones (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  AutoCdcOutcome outcome;
+
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  apply_ok (bench, PLAIN, D (1, 2));
+  bench->batch.clock_us += DAY_US;
+  apply_ok (bench, PLAIN, U (1, a, 3));
+  outcome = apply_ok (bench, WIDE, "(1::BIGINT, 'b', 'late', 1::BIGINT, 'U')");
+  g_assert_cmpuint (outcome.n_state_rows, ==, 1);
+  assert_rows (bench, "1,a,-");
+}
+
+/* `written` does not go back with a clock: a delete is never older than what it made idle. */
+static void
+test_a_clock_that_goes_back (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  bench->batch.clock_us += 30 * DAY_US;
+  apply_ok (bench, WIDE, "(1::BIGINT, 'a', 'x', 1::BIGINT, 'U')");
+  apply_ok (bench, PLAIN, U (1, c, 3));
+  bench->batch.clock_us -= 30 * DAY_US;
+  apply_ok (bench, PLAIN, D (1, 4));
+  bench->batch.clock_us += 10 * DAY_US;
+  apply_ok (bench, PLAIN, U (2, b, 1));
+  apply_ok (bench, PLAIN, U (1, e, 6));
+  assert_rows (bench, "1,e,-; 2,b,-");
+}
+
+/* A key that says the same every day: what lies between the first and the last word is forgotten. */
+static void
+test_inner_members_go (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+  AutoCdcOutcome outcome;
+  guint64 n_removed = 0;
+
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  for (guint i = 0; i < 60; i++) {
+    g_autofree char *rows = g_strdup_printf ("(1::BIGINT, 'a', %u::BIGINT, 'U')", 10 * i + 10);
+
+    bench->batch.clock_us += DAY_US;
+    outcome = apply_ok (bench, PLAIN, rows);
+    n_removed += outcome.n_tombstones_removed;
+  }
+  assert_rows (bench, "1,a,10,-");
+  g_assert_cmpuint (outcome.n_state_rows + n_removed, ==, 59);
+  g_assert_cmpuint (outcome.n_state_rows, <, 20);
+  apply_ok (bench, PLAIN, U (1, b, 595)); /* in time */
+  assert_rows (bench, "1,a,10,595; 1,a,600,-; 1,b,595,600");
+  apply_ok (bench, PLAIN, D (1, 597));
+  assert_rows (bench, "1,a,10,595; 1,a,600,-; 1,b,595,597");
+}
+
+/* Values of columns that are not tracked: an event in time that splits the run shows those of the member before it. */
+static void
+test_untracked_values_of_inner_members (void)
+{
+  static const char *const tracked[] = { "v", NULL };
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+  guint64 n_removed = 0;
+
+  bench->flow.track_history = tracked;
+  bench->batch.retention_seconds = TWO_DAYS_S;
+  for (guint i = 0; i < 40; i++) {
+    g_autofree char *rows = g_strdup_printf ("(1::BIGINT, 'a', 'w%u', %u::BIGINT, 'U')", i, 10 * i + 10);
+
+    bench->batch.clock_us += i < 39 ? DAY_US / 2 : 5 * DAY_US; /* the last but one is old, the last is not */
+    n_removed += apply_ok (bench, WIDE, rows).n_tombstones_removed;
+  }
+  g_assert_cmpuint (n_removed, >, 0);
+  assert_rows (bench, "1,a,w39,10,-");
+  apply_ok (bench, WIDE, "(1::BIGINT, 'b', 'x', 395::BIGINT, 'U')");
+  assert_rows (bench, "1,a,w38,10,395; 1,a,w39,400,-; 1,b,x,395,400");
+}
+
 /* ---- drift and evolution ---- */
 
 #define ONE "(1::BIGINT, 'a', 5::BIGINT, 'U')"
@@ -803,6 +912,11 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/another-writer-wins", test_another_writer_wins);
   g_test_add_func ("/autocdc/apply/old-tombstones-go", test_old_tombstones_go);
   g_test_add_func ("/autocdc/apply/no-retention-in-order", test_no_retention_in_order);
+  g_test_add_func ("/autocdc/apply/expiry-revives-nothing", test_expiry_revives_nothing);
+  g_test_add_func ("/autocdc/apply/only-age-removes-tombstones", test_only_age_removes_tombstones);
+  g_test_add_func ("/autocdc/apply/a-clock-that-goes-back", test_a_clock_that_goes_back);
+  g_test_add_func ("/autocdc/apply/inner-members-go", test_inner_members_go);
+  g_test_add_func ("/autocdc/apply/untracked-values-of-inner-members", test_untracked_values_of_inner_members);
   g_test_add_func ("/autocdc/apply/drift", test_drift);
   g_test_add_func ("/autocdc/apply/columns-come-and-go", test_columns_come_and_go);
   g_test_add_func ("/autocdc/apply/leaves-are-fields", test_leaves_are_fields);
