@@ -76,18 +76,18 @@ refuse_unknown_columns (AutoCdcWork *work, GError **error)
   return FALSE;
 }
 
-/* @where: the clause, and what broke it. */
-gboolean
-autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error)
+static gboolean
+refuse_broken_promise (const AutoCdcWork *work, gint64 n, GError **error)
 {
   g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
 
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_WHERE_NOT_SATISFIED,
-                  "flow %s into %s: %s %s for which WHERE %s is not true, in batch %" G_GINT64_FORMAT, work->plan->name,
-                  work->plan->target, count, what, work->plan->where, work->batch->batch_id);
+                  "flow %s into %s: %s events for which WHERE %s is not true, in batch %" G_GINT64_FORMAT,
+                  work->plan->name, work->plan->target, count, work->plan->where, work->batch->batch_id);
   base_error_add_param (error, "count", count);
-  base_error_set_hint (
-      error, "WHERE of APPLY CHANGES does not filter, it promises what events and rows of the target are like");
+  base_error_set_hint (error,
+                       "WHERE of APPLY CHANGES does not filter, it promises what events are like; a view over the "
+                       "source filters");
   return FALSE;
 }
 
@@ -123,7 +123,7 @@ validate (AutoCdcWork *work, GError **error)
     return refuse_null_sequences (work, n[0], error);
   if (!refuse_null_keys (work, n + 2, error))
     return FALSE;
-  return n[1] == 0 || autocdc_refuse_promise (work, n[1], "events", error);
+  return n[1] == 0 || refuse_broken_promise (work, n[1], error);
 }
 
 /* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions and the columns to update, which follow the columns. */

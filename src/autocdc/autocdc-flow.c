@@ -68,7 +68,6 @@ check_supported (const AutoCdcFlow *flow, GError **error)
   } clauses[] = {
     { flow->from_snapshot, "FROM SNAPSHOT" },
     { flow->type == AUTOCDC_BITEMPORAL, "STORED AS BITEMPORAL" },
-    { flow->where != NULL, "WHERE" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (clauses); i++) {

@@ -65,7 +65,7 @@ static const struct {
     { .keys = id, .sequence_by = &expr, .type = AUTOCDC_SCD2, .ignore_null_except = id },
     NULL },
   { "columns to update", { .keys = id, .sequence_by = &expr, .columns_to_update = "c" }, NULL },
-  { "where", { .keys = id, .sequence_by = &expr, .where = &expr }, "UNSUPPORTED_FEATURE" },
+  { "where", { .keys = id, .sequence_by = &expr, .where = &expr }, NULL },
   { "snapshot", { .keys = id, .from_snapshot = TRUE }, "UNSUPPORTED_FEATURE" },
   { "bitemporal",
     { .keys = id, .sequence_by = &expr, .system_sequence_by = &expr, .type = AUTOCDC_BITEMPORAL },
