@@ -196,7 +196,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
   autocdc_work_set (work, "old rows", g_hash_table_lookup (work->pieces, work->keeps_old ? "old" : "rows"));
   autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
-  autocdc_work_set (work, "hidden gen", work->layout->domain->hidden_gen ? ", n.hg AS h3" : "");
+  autocdc_work_set (work, "hidden gen", work->layout->domain->hidden_gen ? ", coalesce(n.hg, 0) AS h3" : "");
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0) {
@@ -343,12 +343,14 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   outcome->n_state_rows = state_rows (layout->domain);
   if (work->n_read == 0)
     return TRUE;
+  if (layout->adopts && !autocdc_check_adopted (work, snapshot, error))
+    return FALSE;
   if (!compute (work, snapshot, error) || !count_changes (work, &counts, error))
     return FALSE;
   outcome->n_late_events = (guint64) counts.n_late;
   outcome->n_ties = (guint64) work->n_ties;
   if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed &&
-      !work->clears)
+      !layout->adopts && !work->clears)
     return TRUE;
 
   outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);

@@ -10,6 +10,7 @@
  *   fields          [["name"], ["name", "leaf", …], …]     append-only; bit i of a fact's set is field i, column f<i> of a state file.
  *                                                          A column, or a leaf of a struct column that ignore-null covers
  *   truncate        null | a value (autocdc-value-private.h)   sequence of the newest truncate
+ *   adopted         3                                      how many fields, from the first, the rows without "gen" author; absent: 0
  *   gen             0                                      number of the newest statement that changed rows (autocdc-dml.c)
  *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on
  *   hash            the library whose hash() the hash column holds
@@ -48,6 +49,8 @@ typedef struct {
   GPtrArray *fields; /* (element-type GStrv): a top-level column, then the way to a leaf below it */
   json_t *truncate;  /* (nullable): sequence of the newest truncate, as JSON */
   gint64 gen;
+  gint64
+      n_adopted; /* fields: rows from before the adoption of the table hold the fact of these; 0: it was not adopted */
   char *hidden_sequence; /* names of the hidden columns */
   char *hidden_set;
   char *hidden_hash;

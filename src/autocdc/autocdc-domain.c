@@ -400,6 +400,7 @@ autocdc_domain_parse (const char *text, GError **error)
     return NULL;
   }
   domain->gen = base_json_int64 (json, "gen", 0);
+  domain->n_adopted = base_json_int64 (json, "adopted", 0);
   if (domain->gen < 0) {
     set_malformed (error, "gen");
     return NULL;
@@ -494,6 +495,8 @@ autocdc_domain_text (const AutoCdcDomain *domain)
   json_object_set_new (json, "fields", fields);
   json_object_set_new (json, "truncate", domain->truncate ? json_incref (domain->truncate) : json_null ());
   json_object_set_new (json, "gen", json_integer (domain->gen));
+  if (domain->n_adopted > 0)
+    json_object_set_new (json, "adopted", json_integer (domain->n_adopted));
   json_object_set_new (json, "hiddenColumns", hidden);
   if (domain->hash)
     json_object_set_new (json, "hash", json_string (domain->hash));

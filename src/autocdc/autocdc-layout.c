@@ -714,6 +714,53 @@ compare_names (gconstpointer a, gconstpointer b, gpointer data)
   return strcmp (x, y);
 }
 
+/* Keys and intervals must be there as the flow has them; other columns may come and go as in any target. */
+static gboolean
+begin_adoption (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
+{
+  const AutoCdcPlan *plan = layout->plan;
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  g_autoptr (GPtrArray) names = g_ptr_array_new (), types = g_ptr_array_new ();
+
+  if (plan->type == AUTOCDC_BITEMPORAL)
+    return base_error_set (
+        error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT,
+        "%s is to be adopted as the target of flow %s, which is BITEMPORAL: its rows do not say what was "
+        "believed when",
+        plan->target, plan->name);
+  for (guint i = 0; i < layout->domain->keys->len; i++) {
+    g_ptr_array_add (names, layout->domain->keys->pdata[i]);
+    g_ptr_array_add (types, layout->domain->key_types->pdata[i]);
+  }
+  if (plan->type == AUTOCDC_SCD2) {
+    g_ptr_array_add (names, (gpointer) AUTOCDC_START_AT);
+    g_ptr_array_add (names, (gpointer) AUTOCDC_END_AT);
+    g_ptr_array_add (types, plan->sequence_type);
+    g_ptr_array_add (types, plan->sequence_type);
+  }
+  for (guint i = 0; i < names->len; i++) {
+    int column = base_type_field_index (present, names->pdata[i], TRUE);
+    g_autofree char *type = base_type_text (types->pdata[i]);
+
+    if (column >= 0 && same_type (base_type_field (present, (guint) column)->type, types->pdata[i]))
+      continue;
+    return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                           "%s is to be adopted as the target of flow %s and has no column %s of type %s", plan->target,
+                           plan->name, (char *) names->pdata[i], type);
+  }
+  autocdc_domain_begin_statement (layout->domain);
+  return TRUE;
+}
+
+/* Its rows author the columns that they have. */
+static void
+count_adopted (AutoCdcLayout *layout, const BaseType *present)
+{
+  for (guint i = 0; i < layout->fields->len; i++)
+    if (base_type_field_index (present, ((char **) layout->domain->fields->pdata[i])[0], TRUE) >= 0)
+      layout->domain->n_adopted = i + 1;
+}
+
 static gboolean
 lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
 {
@@ -723,19 +770,26 @@ lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
     if (!(layout->domain = autocdc_domain_parse (text, error)) || !check_drift (layout->plan, layout->domain, error))
       return FALSE;
   } else {
-    if (snapshot && delta_snapshot_n_files (snapshot) > 0) {
+    layout->adopts = snapshot && delta_snapshot_domain (snapshot, AUTOCDC_ADOPT_DOMAIN);
+    if (!layout->adopts && snapshot && delta_snapshot_n_files (snapshot) > 0) {
       base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
                       "%s holds rows but no domain %s: it is not the target of an AUTO CDC flow any more",
                       layout->plan->target, AUTOCDC_DOMAIN);
-      base_error_set_hint (error, "a full refresh of %s makes it one again", layout->plan->target);
+      base_error_set_hint (
+          error, "a full refresh of %s makes it one again; ALTER STREAMING TABLE … ADOPT takes its rows as history",
+          layout->plan->target);
       return FALSE;
     }
-    layout->is_new = TRUE;
+    layout->is_new = !layout->adopts;
     begin_domain (layout);
+    if (layout->adopts && !begin_adoption (layout, snapshot, error))
+      return FALSE;
   }
   record_choices (layout);
   if (!find_schema (layout, snapshot, error) || !find_fields (layout, error))
     return FALSE;
+  if (layout->adopts)
+    count_adopted (layout, delta_snapshot_schema (snapshot));
   for (guint i = 0; i < layout->fields->len; i++)
     g_array_append_val (layout->by_name, i);
   g_array_sort_with_data (layout->by_name, compare_names, layout);

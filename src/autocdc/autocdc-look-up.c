@@ -122,6 +122,32 @@ append_payload (AutoCdcWork *work, GString *out, const BaseType *present)
   }
 }
 
+/* hs, ho, hb, hh, hg of a row. A row from before the table's adoption, which no writer gave a gen, holds the upsert that it shows: of type 2
+ * at its start, of type 1 below all events. */
+static void
+append_held (AutoCdcWork *work, GString *out, const BaseType *present)
+{
+  const AutoCdcDomain *domain = work->layout->domain;
+  g_autofree char *start = g_strdup ("t.hs");
+  g_autoptr (GBytes) set = NULL;
+
+  if (domain->n_adopted > 0 && work->plan->type == AUTOCDC_SCD2) {
+    g_free (start);
+    start = g_strdup_printf ("CASE WHEN t.hg IS NULL THEN t.p%d ELSE t.hs END",
+                             base_type_field_index (present, AUTOCDC_START_AT, TRUE));
+  }
+  g_string_append_printf (out, ", %s AS hs, {O:%s} AS ho, ", start, start);
+  if (domain->n_adopted > 0) {
+    set = autocdc_first_fields ((guint) domain->n_adopted);
+    g_string_append (out, "CASE WHEN t.hg IS NULL THEN ");
+    autocdc_append_set (out, set);
+    g_string_append (out, " ELSE t.hb END AS hb");
+  } else {
+    g_string_append (out, "t.hb");
+  }
+  g_string_append (out, domain->hidden_gen ? ", t.hh, coalesce(t.hg, 0) AS hg" : ", t.hh, 0::BIGINT AS hg");
+}
+
 /* The list of columns that a look-up gives, from the scan's. */
 static char *
 row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
@@ -139,8 +165,7 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
                             base_type_field_index (present, AUTOCDC_END_AT, TRUE));
   else
     g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
-  g_string_append (out, ", t.hs, {O:t.hs} AS ho, t.hb, t.hh, ");
-  g_string_append (out, work->layout->domain->hidden_gen ? "coalesce(t.hg, 0) AS hg" : "0::BIGINT AS hg");
+  append_held (work, out, present);
   if (payload)
     append_payload (work, out, present);
   return autocdc_work_text (work, out->str);

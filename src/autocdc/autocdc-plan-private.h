@@ -68,7 +68,8 @@ const BaseType *autocdc_leaf_type (const BaseType *type, const char *const *path
 typedef struct {
   AutoCdcPlan *plan;
   AutoCdcDomain *domain; /* as it will be, files still the old ones */
-  gboolean is_new;       /* the target has no domain yet */
+  gboolean is_new;       /* the target has no domain yet, and no rows */
+  gboolean adopts;       /* it has no domain yet, and rows that become history */
   BaseType *schema;      /* after the batch */
   gboolean schema_changed;
   GArray *key_columns; /* (element-type guint): in the target's schema */

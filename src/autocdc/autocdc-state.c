@@ -392,4 +392,6 @@ autocdc_put_domain (AutoCdcWork *work, WriteBatch *write)
   delta_transaction_require_feature (transaction, "domainMetadata");
   delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
   delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
+  if (work->layout->adopts)
+    delta_transaction_set_domain (transaction, AUTOCDC_ADOPT_DOMAIN, NULL);
 }

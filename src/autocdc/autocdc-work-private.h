@@ -112,6 +112,8 @@ const AutoCdcField *autocdc_work_field (const AutoCdcWork *work, guint index);
 gboolean autocdc_work_is_split (const AutoCdcWork *work, guint column);
 /* `CASE …` bytes over the domain's field list as a literal. */
 void autocdc_append_set (GString *out, GBytes *set);
+/* The set of the fields 0 … @n - 1. Returns: (transfer full). */
+GBytes *autocdc_first_fields (guint n);
 /* Whether @set has field @index. */
 gboolean autocdc_set_has (GBytes *set, guint index);
 
@@ -135,6 +137,9 @@ void autocdc_set_no_values (AutoCdcWork *work);
 
 /* ---- the steps ---- */
 
+/* Whether the rows that the target had before have keys and, type 2, starts. Errors: AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY,
+ * .NULL_SEQUENCE. */
+gboolean autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* {events}, work->truncate; validates. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
 /* Takes truncates out of {events}. */

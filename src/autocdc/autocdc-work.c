@@ -395,6 +395,17 @@ autocdc_append_set (GString *out, GBytes *set)
   g_string_append (out, "'::BLOB");
 }
 
+GBytes *
+autocdc_first_fields (guint n)
+{
+  guint n_bytes = (n + 7) / 8;
+  guint8 *bytes = g_new0 (guint8, n_bytes);
+
+  for (guint i = 0; i < n; i++)
+    bytes[i / 8] |= (guint8) (1u << (i % 8));
+  return g_bytes_new_take (bytes, n_bytes);
+}
+
 gboolean
 autocdc_set_has (GBytes *set, guint index)
 {

@@ -10,6 +10,7 @@
 #include "base-cancel.h"
 #include "base-type.h"
 #include "delta-table.h"
+#include "delta-transaction.h"
 #include "duck-session.h"
 #include "relation-plan.h"
 #include "sql-build.h"
@@ -20,8 +21,11 @@ G_BEGIN_DECLS
 
 /* The domain of an AUTO CDC target's log, and the writer-only feature of its protocol. A reset of the target writes the domain
  * with `removed=true` in the commit that removes all rows; the next batch begins anew. */
-#define AUTOCDC_DOMAIN  "sluice.autoCdc"
-#define AUTOCDC_FEATURE "sluice.autoCdc"
+#define AUTOCDC_DOMAIN "sluice.autoCdc"
+/* The mark of ALTER STREAMING TABLE … ADOPT on a table without AUTOCDC_DOMAIN: the first batch of a flow takes the rows that are there as
+ * its history, instead of refusing them. That batch takes the mark away. */
+#define AUTOCDC_ADOPT_DOMAIN "sluice.adopt"
+#define AUTOCDC_FEATURE      "sluice.autoCdc"
 
 typedef enum {
   AUTOCDC_SCD1 = 1,
@@ -170,6 +174,9 @@ typedef struct {
  */
 gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
                         const RelationContext *context, BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
+
+/* Puts it into a commit on @snapshot that the table is no target any more, and no mark is on it. */
+void autocdc_forget (DeltaTransaction *transaction, DeltaSnapshot *snapshot);
 
 /* ---- what a target's memory says ---- */
 

@@ -1,4 +1,4 @@
-/* Table features that are more than a property: switching row tracking on, DROP FEATURE, CLUSTER BY.
+/* Table features that are more than a property: switching row tracking on, DROP FEATURE, ADOPT, CLUSTER BY.
  *
  * DROP FEATURE is one commit that takes the feature's traces out of the newest version and its name out of the protocol. That is right
  * for features that readers of older versions need not know, because the log still says what those versions need. Features that
@@ -198,8 +198,7 @@ remove_domains (DmlAlteration *alteration, GError **error)
 static gboolean
 remove_auto_cdc (DmlAlteration *alteration, GError **error G_GNUC_UNUSED)
 {
-  if (dml_alteration_is_autocdc (alteration))
-    delta_transaction_set_domain (write_batch_transaction (alteration->batch), AUTOCDC_DOMAIN, NULL);
+  autocdc_forget (write_batch_transaction (alteration->batch), alteration->snapshot);
   return TRUE;
 }
 
@@ -276,6 +275,40 @@ dml_alter_drop_feature (const DmlContext *context, const SqlAlter *alter, GError
     return TRUE;
   sql_position_add_to_error (&alter->new_name.position, error);
   return FALSE;
+}
+
+/* ---- ADOPT ---- */
+
+/* Marks the table: the next batch of an AUTO CDC flow into it takes its rows as history. */
+static gboolean
+adopt (DmlAlteration *alteration, gconstpointer data G_GNUC_UNUSED, GError **error)
+{
+  DeltaTransaction *transaction = write_batch_transaction (alteration->batch);
+  BaseType *schema = delta_snapshot_schema (alteration->snapshot);
+  if (dml_alteration_is_autocdc (alteration))
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT, "%s is the target of an AUTO CDC flow already.",
+                           alteration->name);
+  if (alteration->reference.entry != NULL && alteration->reference.entry->kind == CATALOG_KIND_MATERIALIZED_VIEW)
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT, "%s is a materialized view.", alteration->name);
+  for (guint i = 0; i < base_type_n_fields (schema); i++) {
+    const BaseField *field = base_type_field (schema, i);
+    if (field->metadata != NULL && (json_object_get (field->metadata, "delta.generationExpression") != NULL ||
+                                    json_object_get (field->metadata, "delta.identity.start") != NULL))
+      return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT,
+                             "Column %s of %s is a generated or identity column, which no flow fills.", field->name,
+                             alteration->name);
+  }
+  alteration->is_void = delta_snapshot_domain (alteration->snapshot, AUTOCDC_ADOPT_DOMAIN) != NULL;
+  alteration->operation = "ADOPT";
+  delta_transaction_require_feature (transaction, "domainMetadata");
+  delta_transaction_set_domain (transaction, AUTOCDC_ADOPT_DOMAIN, "{}");
+  return TRUE;
+}
+
+gboolean
+dml_alter_adopt (const DmlContext *context, const SqlAlter *alter, GError **error)
+{
+  return dml_alter_run (context, &alter->name, adopt, NULL, error);
 }
 
 /* ---- CLUSTER BY ---- */

@@ -74,6 +74,7 @@ gboolean dml_alter_drop_constraint (const DmlContext *context, const SqlAlter *a
 /* dml-alter-feature.c */
 gboolean dml_alter_add_feature (const DmlContext *context, const SqlAlter *alter, GError **error);
 gboolean dml_alter_drop_feature (const DmlContext *context, const SqlAlter *alter, GError **error);
+gboolean dml_alter_adopt (const DmlContext *context, const SqlAlter *alter, GError **error);
 gboolean dml_alter_cluster_by (const DmlContext *context, const SqlAlter *alter, GError **error);
 /* What row tracking needs before delta.enableRowTracking may be set on a table that has files: the protocol, then ids for every
  * file that has none. Each is a commit of its own, and neither shows in a feed. */

@@ -229,6 +229,8 @@ alter_table (const DmlContext *context, const SqlAlter *alter, GError **error)
     return dml_alter_add_feature (context, alter, error);
   case SQL_ALTER_DROP_FEATURE:
     return dml_alter_drop_feature (context, alter, error);
+  case SQL_ALTER_ADOPT:
+    return dml_alter_adopt (context, alter, error);
   case SQL_ALTER_CLUSTER_BY:
     return dml_alter_cluster_by (context, alter, error);
   case SQL_ALTER_ADD_COLUMNS:

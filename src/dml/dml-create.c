@@ -363,8 +363,8 @@ commit_version (Creation *creation, DeltaTable *table, DeltaSnapshot *snapshot, 
   if (!set || !apply_wishes (creation, transaction, error) ||
       !apply_clustering (creation, snapshot, transaction, error))
     return FALSE;
-  if (snapshot != NULL && delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) != NULL)
-    delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, NULL);
+  if (snapshot != NULL)
+    autocdc_forget (transaction, snapshot);
   if (snapshot != NULL && !write_batch_remove_all (batch, NULL, error))
     return FALSE;
   if (creation->plan != NULL && !stage_rows (creation, batch, error))

@@ -199,7 +199,8 @@ find_existing (PipelineGraph *graph, const PipelineDataset *dataset, DeltaSnapsh
 }
 
 static gboolean
-check_owner (PipelineGraph *graph, const PipelineDataset *dataset, const CatalogEntry *entry, GError **error)
+check_owner (PipelineGraph *graph, const PipelineDataset *dataset, const CatalogEntry *entry, DeltaSnapshot *existing,
+             GError **error)
 {
   static const CatalogKind kinds[] = { [PIPELINE_STREAMING_TABLE] = CATALOG_KIND_STREAMING_TABLE,
                                        [PIPELINE_MATERIALIZED_VIEW] = CATALOG_KIND_MATERIALIZED_VIEW,
@@ -209,8 +210,15 @@ check_owner (PipelineGraph *graph, const PipelineDataset *dataset, const Catalog
   if (entry == NULL)
     return TRUE;
   if (entry->owner_pipeline == NULL) {
+    gboolean adoptable = entry->kind == CATALOG_KIND_TABLE && pipeline_dataset_is_autocdc_target (dataset);
+    if (adoptable && existing != NULL && delta_snapshot_domain (existing, AUTOCDC_ADOPT_DOMAIN) != NULL)
+      return TRUE;
     base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_EXISTS, "`%s` exists and belongs to no pipeline", dataset->label);
-    base_error_set_hint (error, "drop it, or give the dataset another name");
+    if (adoptable)
+      base_error_set_hint (error, "ALTER STREAMING TABLE %s ADOPT lets the flow take its rows as history",
+                           dataset->label);
+    else
+      base_error_set_hint (error, "drop it, or give the dataset another name");
     return FALSE;
   }
   if (graph->pipeline_id == NULL || strcmp (entry->owner_pipeline, graph->pipeline_id) != 0)
@@ -538,7 +546,8 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
   g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (dataset);
   GError *error = NULL;
 
-  if (!find_existing (graph, dataset, &existing, &entry, &error) || !check_owner (graph, dataset, entry, &error)) {
+  if (!find_existing (graph, dataset, &existing, &entry, &error) ||
+      !check_owner (graph, dataset, entry, existing, &error)) {
     add_problem (graph, &dataset->place, &dataset->position, error);
     node->failed = TRUE;
     return;
@@ -568,8 +577,8 @@ analyse_view (PipelineGraph *graph, PipelineDataset *dataset)
   options.progress = NULL;
   g_autoptr (PipelineBinding) binding = pipeline_binding_new (&options);
   g_autoptr (RelationPlan) plan = NULL;
-  if (dataset->kind == PIPELINE_TEMPORARY_VIEW ||
-      (find_existing (graph, dataset, &existing, &entry, &error) && check_owner (graph, dataset, entry, &error)))
+  if (dataset->kind == PIPELINE_TEMPORARY_VIEW || (find_existing (graph, dataset, &existing, &entry, &error) &&
+                                                   check_owner (graph, dataset, entry, existing, &error)))
     plan = pipeline_binding_view (binding, dataset, &error);
   if (plan != NULL && dataset->kind == PIPELINE_VIEW &&
       !pipeline_dataset_check (dataset, relation_plan_schema (plan), NULL, &error))

@@ -234,7 +234,8 @@ set_up_table (const PipelineRun *run, const PipelineDataset *dataset, const Base
 
   if (duck == NULL || !catalog_create (run->catalog, &entry, &outcome, &made, error))
     return FALSE;
-  if (outcome == CATALOG_EXISTS && made->is_private != dataset->is_private &&
+  /* A table without an owner was marked to be adopted, or the graph would not have let it through. */
+  if (outcome == CATALOG_EXISTS && (made->is_private != dataset->is_private || made->owner_pipeline == NULL) &&
       !catalog_replace (run->catalog, &entry, NULL, error))
     return FALSE;
   g_autoptr (DeltaTable) table = catalog_delta_table (run->catalog, made->location, error);
@@ -295,8 +296,7 @@ commit_reset (const PipelineRun *run, DeltaTable *table, DuckSession *duck, GPtr
   if (batch == NULL || !write_batch_remove_all (batch, NULL, error))
     return FALSE;
   DeltaTransaction *transaction = write_batch_transaction (batch);
-  if (delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) != NULL)
-    delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, NULL);
+  autocdc_forget (transaction, snapshot);
   if (delta_snapshot_domain (snapshot, MVIEW_DOMAIN) != NULL)
     delta_transaction_set_domain (transaction, MVIEW_DOMAIN, NULL);
   g_autoptr (GPtrArray) domains = delta_snapshot_domains (snapshot);

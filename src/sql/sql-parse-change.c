@@ -461,6 +461,10 @@ parse_alter_set (SqlParser *parser, SqlAlter *alter)
 static gboolean
 parse_alter_action (SqlParser *parser, SqlAlter *alter)
 {
+  if (alter->object == SQL_OBJECT_STREAMING_TABLE && ACCEPT1 (parser, ADOPT)) {
+    alter->action = SQL_ALTER_ADOPT;
+    return TRUE;
+  }
   if (ACCEPT1 (parser, ADD))
     return parse_alter_add (parser, alter);
   if (ACCEPT1 (parser, DROP))

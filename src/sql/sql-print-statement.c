@@ -540,6 +540,9 @@ print_alter_action (GString *out, const SqlAlter *alter)
   case SQL_ALTER_CLUSTER_BY:
     print_cluster_by (out, &alter->cluster_by);
     break;
+  case SQL_ALTER_ADOPT:
+    SAY (" ADOPT");
+    break;
   case SQL_ALTER_ADD_FEATURE:
     say_text (out, " ADD FEATURE ", alter->new_name.text);
     break;

@@ -1098,12 +1098,13 @@ typedef struct {
 } SqlTruncate;
 
 typedef enum {
+  SQL_ALTER_ADOPT,           /* STREAMING_TABLE only */
   SQL_ALTER_ADD_COLUMNS,     /* @columns */
   SQL_ALTER_REPLACE_COLUMNS, /* @columns */
   SQL_ALTER_DROP_COLUMNS,    /* @names, @if_exists */
   SQL_ALTER_RENAME_COLUMN,   /* @column, @new_name */
-  SQL_ALTER_COLUMN_TYPE,     /* @column, @type; CHANGE COLUMN c c INT … also (nullable) @text, a comment, and @place */
-  SQL_ALTER_COLUMN_COMMENT,  /* @column, @text */
+  SQL_ALTER_COLUMN_TYPE,    /* @column, @type; CHANGE COLUMN c c INT … also (nullable) @text, a comment, and @place */
+  SQL_ALTER_COLUMN_COMMENT, /* @column, @text */
   SQL_ALTER_COLUMN_SET_NOT_NULL,
   SQL_ALTER_COLUMN_DROP_NOT_NULL,
   SQL_ALTER_COLUMN_SET_DEFAULT, /* @column, @expression */

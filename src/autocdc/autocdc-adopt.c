@@ -1,0 +1,50 @@
+/* Tables that become targets with the rows that they have, and targets that are none any more. */
+#include "autocdc-work-private.h"
+#include "base-error.h"
+
+void
+autocdc_forget (DeltaTransaction *transaction, DeltaSnapshot *snapshot)
+{
+  static const char *const domains[] = { AUTOCDC_DOMAIN, AUTOCDC_ADOPT_DOMAIN };
+
+  for (guint i = 0; i < G_N_ELEMENTS (domains); i++)
+    if (delta_snapshot_domain (snapshot, domains[i]))
+      delta_transaction_set_domain (transaction, domains[i], NULL);
+}
+
+gboolean
+autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  const AutoCdcLayout *layout = work->layout;
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  guint n = layout->domain->keys->len + (work->plan->type == AUTOCDC_SCD2 ? 1 : 0);
+  g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, n);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  DeltaScanRequest request = { .columns = columns, .n_columns = n };
+  g_autofree gint64 *n_nulls = g_new0 (gint64, n);
+  g_autoptr (GString) sql = g_string_new ("SELECT ");
+  g_autoptr (DeltaScan) scan = NULL;
+
+  for (guint i = 0; i < n; i++) {
+    const char *name = i < layout->domain->keys->len ? layout->domain->keys->pdata[i] : AUTOCDC_START_AT;
+
+    g_ptr_array_add (names, g_strdup_printf ("p%u", i));
+    columns[i] = (DeltaScanColumn){ (guint) base_type_field_index (present, name, TRUE), names->pdata[i] };
+    g_string_append_printf (sql, "%scount(*) - count(p%u)", i ? ", " : "", i);
+  }
+  if (!(scan = delta_scan_new (snapshot, &request, work->cancel, error)))
+    return FALSE;
+  autocdc_work_set (work, "scan", delta_scan_sql (scan));
+  g_string_append (sql, " FROM ({scan})");
+  if (!autocdc_work_numbers (work, sql->str, n_nulls, n, error))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (n_nulls[i] > 0)
+      return base_error_set (
+          error,
+          i < layout->domain->keys->len ? SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY
+                                        : SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,
+          "%s is to be adopted as the target of flow %s, and %" G_GINT64_FORMAT " of its rows have no value in %s",
+          work->plan->target, work->plan->name, n_nulls[i], base_type_field (present, columns[i].column)->name);
+  return TRUE;
+}
