@@ -807,17 +807,24 @@ open_table (Case *c)
   c->table = delta_table_new (c->store, c->harness->engine);
 }
 
+static gboolean
+set_fault (Case *c, json_t *fault, GError **error)
+{
+  g_autofree char *text = g_strdup_printf ("n=%" G_GINT64_FORMAT ",mode=%s", base_json_int64 (fault, "n", 1),
+                                           base_json_string (fault, "mode"));
+
+  return store_context_set_fault_text (c->faults, text, error);
+}
+
 /* The batch while the store fails at one operation, as a process that ends there; then as a new process does it again. When the first
  * one had made its commit, @outcome is that of nothing to do. */
 static gboolean
 apply_with_fault (Case *c, json_t *json, json_t *fault, gint64 batch_id, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autofree char *text = g_strdup_printf ("n=%" G_GINT64_FORMAT ",mode=%s", base_json_int64 (fault, "n", 1),
-                                           base_json_string (fault, "mode"));
   g_autoptr (GError) failure = NULL;
   gboolean ok, injected;
 
-  if (!store_context_set_fault_text (c->faults, text, error))
+  if (!set_fault (c, fault, error))
     return FALSE;
   ok = apply (c, json, batch_id, outcome, &failure);
   injected = store_context_was_injected (c->faults);
@@ -830,38 +837,50 @@ apply_with_fault (Case *c, json_t *json, json_t *fault, gint64 batch_id, AutoCdc
   return ok || apply (c, json, batch_id, outcome, error);
 }
 
+/* What another process does while a batch is applied. */
 typedef struct {
   Case *c;
-  const char *kind; /* (nullable): done already */
+  json_t *what; /* (nullable): done already; a kind of maintenance or the batch of another flow */
   gint64 clock_us;
   GError *error;
 } Beside;
 
-/* Another process is faster at the batch's first write into the log. */
+static void
+do_beside (Beside *beside)
+{
+  Case other = *beside->c;
+  json_t *what = g_steal_pointer (&beside->what);
+  AutoCdcOutcome outcome;
+
+  other.store = store_open (NULL, store_root (other.store), &beside->error);
+  if (!other.store)
+    return;
+  other.session = other.checks;
+  other.context.session = other.checks;
+  other.table = delta_table_new (other.store, other.harness->engine);
+  if (json_is_string (what))
+    maintenance_run (other.table, json_string_value (what), &other.context, beside->clock_us, &beside->error);
+  else
+    apply (&other, what, beside->c->batch_ids[run_of (what)]++, &outcome, &beside->error);
+  delta_table_unref (other.table);
+  store_unref (other.store);
+}
+
+/* The other one is faster at the batch's first write into the log. */
 static void
 be_faster (const char *operation, const char *key, gpointer data)
 {
   Beside *beside = data;
-  Case *c = beside->c;
-  RelationContext context = { .now_us = CLOCK_US, .session = c->checks };
-  const char *kind = beside->kind;
-  g_autoptr (Store) store = NULL;
-  g_autoptr (DeltaTable) table = NULL;
 
-  if (!kind || !g_str_has_prefix (operation, "put") || !key || !g_str_has_prefix (key, "_delta_log/") ||
-      !g_str_has_suffix (key, ".json"))
-    return;
-  beside->kind = NULL;
-  if (!(store = store_open (NULL, store_root (c->store), &beside->error)))
-    return;
-  table = delta_table_new (store, c->harness->engine);
-  maintenance_run (table, kind, &context, beside->clock_us, &beside->error);
+  if (beside->what && g_str_has_prefix (operation, "put") && key && g_str_has_prefix (key, "_delta_log/") &&
+      g_str_has_suffix (key, ".json"))
+    do_beside (beside);
 }
 
 static gboolean
 apply_beside (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError **error)
 {
-  Beside beside = { c, base_json_string (json, "beside"), clock_of (c, json), NULL };
+  Beside beside = { c, json_object_get (json, "beside"), clock_of (c, json), NULL };
   gboolean exists, ok;
 
   if (!delta_table_exists (c->table, &exists, error))
@@ -870,6 +889,12 @@ apply_beside (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, G
     store_context_set_hook (c->faults, be_faster, &beside);
   ok = apply (c, json, batch_id, outcome, error);
   store_context_set_hook (c->faults, NULL, NULL);
+  if (ok && json_is_object (json_object_get (json, "beside"))) {
+    outcome->version = -1; /* its feed starts from rows that were not looked at */
+    outcome->already_done = beside.what != NULL;
+    if (beside.what)
+      do_beside (&beside);
+  }
   if (!ok)
     g_clear_error (&beside.error);
   else if (beside.error)
@@ -950,9 +975,9 @@ run_batch (Case *c, json_t *json, guint number, GError **error)
   if (flow)
     ok = read_flow (c, flow, error);
   if (ok && base_json_string (json, "events")) {
-    ok = fault                               ? apply_with_fault (c, json, fault, *batch_id, &outcome, error)
-         : base_json_string (json, "beside") ? apply_beside (c, json, *batch_id, &outcome, error)
-                                             : apply (c, json, *batch_id, &outcome, error);
+    ok = fault                              ? apply_with_fault (c, json, fault, *batch_id, &outcome, error)
+         : json_object_get (json, "beside") ? apply_beside (c, json, *batch_id, &outcome, error)
+                                            : apply (c, json, *batch_id, &outcome, error);
     (*batch_id)++;
   }
   if (base_json_string (json, "error"))
@@ -964,14 +989,25 @@ run_batch (Case *c, json_t *json, guint number, GError **error)
   return check_target (c, json, number, &outcome, error);
 }
 
+/* A maintenance that crashes is not done again. */
 static gboolean
 run_maintenance (Case *c, json_t *json, guint number, GError **error)
 {
   const AutoCdcOutcome outcome = { .version = -1, .already_done = TRUE };
+  json_t *fault = json_object_get (json, "fault");
+  g_autoptr (GError) failure = NULL;
 
   g_assert_nonnull (c->batch);
-  return maintenance_run (c->table, base_json_string (json, "maintain"), &c->context, clock_of (c, json), error) &&
-         check_target (c, c->batch, number, &outcome, error);
+  if (fault && !set_fault (c, fault, error))
+    return FALSE;
+  if (!maintenance_run (c->table, base_json_string (json, "maintain"), &c->context, clock_of (c, json), &failure) &&
+      !store_context_was_injected (c->faults)) {
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return FALSE;
+  }
+  store_context_set_fault (c->faults, 0, STORE_FAULT_NONE);
+  open_table (c);
+  return check_target (c, c->batch, number, &outcome, error);
 }
 
 static gboolean

@@ -13,9 +13,9 @@ A step of `batches` is
                  Of a snapshot flow events are the snapshot, and `version` is SQL of its version. Facts have the columns k0…, s, y (bitemporal),
                  d, for each field (a path) a<i>, v<i>: whether it is authored, and its value; and `needed`: whether it must still be known. With partial
                  updates every field of an upsert is a row of its own, and one row says that the upsert is there.
-                 `fault` {n, mode}: the store fails so at its n-th operation, then the batch comes again. `beside`: a maintenance at the
-                 batch's first write into the log.
-  maintenance    {maintain: "optimize" …}: rows and memory stay as they are
+                 `fault` {n, mode}: the store fails so at its n-th operation, then the batch comes again. `beside`: a maintenance, or the
+                 batch of another flow, at the batch's first write into the log.
+  maintenance    {maintain: "optimize" …}: rows and memory stay as they are, also when it fails by a `fault`
 Every case is checked against a second model when one is given by SLUICE_SHARED.
 """
 import argparse
@@ -300,11 +300,23 @@ class Draw:
             self.stages.get(c, [0])) == 1]
         return self.rnd.sample(fit, 1) if fit and len(self.keys + columns) > 1 and self.rnd.random() < 0.15 else []
 
-    def careless_step(self):
-        rnd = self.rnd
-        if self.careless and rnd.random() < 0.3:
-            return {"fault": {"n": rnd.randint(1, 12), "mode": rnd.choice(FAULTS)}}
-        return {"beside": "optimize"} if self.careless and rnd.random() < 0.15 else {}
+    def fault(self):
+        return {"fault": {"n": self.rnd.randint(1, 16), "mode": self.rnd.choice(FAULTS)}} if self.careless and self.rnd.random() < 0.3 else {}
+
+    def beside(self, columns):
+        """What another process does at the same time; columns: of the sources."""
+        rnd, case = self.rnd, self.case
+        if not self.careless or rnd.random() > 0.2 or not case.batches:
+            return {}
+        run = len(columns) - 1
+        events = self.batch(columns[run], 4) if run > 0 and rnd.random() < 0.7 else []
+        if not events:
+            return {"beside": rnd.choice(["optimize", "purge", "compact", "checkpoint"])}
+        case.add(self.source(columns[run]), events, self.clock, run=run)
+        return {"beside": case.batches.pop()}
+
+    def source(self, columns):
+        return self.keys + ["q", "op"] + [c for c in (self.flow.system, self.flow.to_update) if c] + columns
 
     def draw(self):
         rnd, case = self.rnd, self.case
@@ -323,12 +335,12 @@ class Draw:
                 self.stages = before[1]
                 case.set_types(before[0])
                 continue
-            source = self.keys + ["q", "op"] + [c for c in (self.flow.system, self.flow.to_update) if c] + columns[run]
             if not case.batches and self.n_runs == 1:
                 case.partition = self.partitions(columns[run])
-            case.add(source, events, self.clock, self.spelled(self.keys + columns[run]), run=run, **self.careless_step())
+            more = self.fault() or self.beside(columns if run == 0 else [])
+            case.add(self.source(columns[run]), events, self.clock, self.spelled(self.keys + columns[run]), run=run, **more)
             while self.careless and rnd.random() < 0.35:
-                case.batches.append({"maintain": rnd.choice(MAINTENANCE), "clock": self.clock})
+                case.batches.append({"maintain": rnd.choice(MAINTENANCE), "clock": self.clock} | self.fault())
         return case
 
 
