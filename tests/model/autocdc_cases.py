@@ -306,7 +306,7 @@ class Draw:
     def beside(self, columns):
         """What another process does at the same time; columns: of the sources."""
         rnd, case = self.rnd, self.case
-        if not self.careless or rnd.random() > 0.2 or not case.batches:
+        if not self.careless or rnd.random() > (0.5 if len(columns) > 1 else 0.2) or not case.batches:
             return {}
         run = len(columns) - 1
         events = self.batch(columns[run], 4) if run > 0 and rnd.random() < 0.7 else []
