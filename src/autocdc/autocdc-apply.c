@@ -13,12 +13,6 @@
 
 #define MAX_TRIES 100
 
-typedef struct {
-  gint64 n_inserted, n_deleted, n_updated; /* rows */
-  gint64 n_facts;                          /* for a state file */
-  gint64 n_late;                           /* events */
-} Counts;
-
 static char *
 flow_domain (const AutoCdcBatch *batch)
 {
@@ -48,37 +42,40 @@ find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done,
                          work->plan->target, batch->batch_id, work->plan->name);
 }
 
+/* What the general way came to. Late: older than what was known of the key, and without effect. */
 static gboolean
-count_changes (AutoCdcWork *work, Counts *counts, GError **error)
+count_general (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
 {
-  gboolean may_be_late = work->has_general && work->plan->type == AUTOCDC_SCD1 &&
-                         (work->has_rows || work->has_state || work->layout->domain->truncate);
-  gint64 values[5];
+  gboolean may_be_late =
+      work->plan->type == AUTOCDC_SCD1 && (work->has_rows || work->has_state || work->layout->domain->truncate);
+  gint64 values[4];
 
-  /* Late: older than what was known of the key, and without effect. */
   autocdc_work_define (
-      work, "generally late",
+      work, "late",
       may_be_late ? "SELECT count(*) FROM {events} e LEFT JOIN (SELECT {K}, max({O:s}) AS newest FROM"
                     " (SELECT {K}, hs AS s FROM {rows} UNION ALL SELECT {K}, s FROM {state}) GROUP BY {K}) p ON {J:e,p}"
                     " WHERE e.o < greatest(p.newest, {known truncate order}) AND NOT EXISTS (SELECT 1 FROM"
                     " {need} n WHERE n.src = 2 AND {J:n,e} AND {O:n.s} = e.o AND n.d = e.d)"
                   : "SELECT 0::BIGINT");
-  autocdc_work_define (work, "simply late",
-                       work->has_simple ? "SELECT count(*) FROM {events} e JOIN {simple} p ON {J:e,p}"
-                                          " WHERE e.o < p.newest AND NOT p.complex"
-                                          " AND NOT (e.d AND p.adds_delete AND e.o = p.dm)"
-                                        : "SELECT 0::BIGINT");
   if (!autocdc_work_numbers (work,
                              "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER (act = 3),"
-                             " {generally late}, {simply late} FROM {marks}",
+                             " {late} FROM {general marks}",
                              values, G_N_ELEMENTS (values), error))
     return FALSE;
-  *counts = (Counts){ .n_inserted = values[0],
-                      .n_deleted = values[1] + work->n_cleared,
-                      .n_updated = values[2],
-                      .n_facts = work->n_add,
-                      .n_late = values[3] + values[4] };
+  counts->n_inserted += values[0];
+  counts->n_deleted += values[1];
+  counts->n_updated += values[2];
+  counts->n_late += values[3];
   return TRUE;
+}
+
+static gboolean
+count_changes (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
+{
+  *counts = work->simple_counts;
+  counts->n_deleted += work->n_cleared;
+  counts->n_facts = work->n_add;
+  return !work->has_general || count_general (work, counts, error);
 }
 
 static guint64
@@ -176,7 +173,7 @@ write_old_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, GError *
 }
 
 static gboolean
-stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError **error)
+stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, GError **error)
 {
   gboolean deletes = counts->n_deleted - work->n_cleared + counts->n_updated > 0;
   /* What readers cannot derive from files alone must be written out, and then all of it. */
@@ -201,8 +198,9 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const Counts *counts, GError *
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0) {
     rows = autocdc_work_text (
-        work, "SELECT {new columns}, n.hs AS h0, n.hb AS h1, {hash} AS h2{hidden gen}{row id}{change type}"
-              " FROM {diff} n WHERE n.act IN (1, 3)");
+        work,
+        "SELECT {new columns}, n.hs AS h0, n.hb AS h1, coalesce(n.hh, {hash}) AS h2{hidden gen}{row id}{change type}"
+        " FROM {diff} n WHERE n.act IN (1, 3)");
     if (!write_rows (work, write, rows, flags, error))
       return FALSE;
   }
@@ -292,7 +290,8 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   gboolean is_empty;
 
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
-  work->keeps_old = work->has_simple = work->has_general = work->has_rows = work->has_state = FALSE;
+  work->keeps_old = work->has_general = work->has_rows = work->has_state = FALSE;
+  work->simple_counts = (AutoCdcCounts){ 0 };
   if (!autocdc_reduce_events (work, error))
     return FALSE;
   is_empty = work->layout->domain->files->len == 0 && delta_snapshot_n_files (snapshot) == 0;
@@ -327,7 +326,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (target, work->cancel, error);
   g_autoptr (WriteBatch) write = NULL;
   AutoCdcLayout *layout;
-  Counts counts;
+  AutoCdcCounts counts;
   gint64 n_expired;
 
   *finished = TRUE;

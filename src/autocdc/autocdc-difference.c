@@ -24,7 +24,8 @@ find_rows (AutoCdcWork *work, GError **error)
       work, "diff",
       "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:n}, n.st, n.en{V:n}, "
       "n.hs, n.ho,"
-      " n.hb, n.hg, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act"
+      " n.hb, n.hg, CASE WHEN r.fi IS NULL THEN 1 WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act,"
+      " NULL::BIGINT AS hh"
       " FROM {rows} r FULL JOIN {new} n ON {J:r,n}{identity}{nth}",
       NULL, error);
 }
@@ -56,5 +57,6 @@ autocdc_find_difference (AutoCdcWork *work, GError **error)
   if (!find_rows (work, error))
     return FALSE;
   autocdc_work_set (work, "marks", g_hash_table_lookup (work->pieces, "diff"));
+  autocdc_work_set (work, "general marks", g_hash_table_lookup (work->pieces, "diff"));
   return find_facts (work, error);
 }

@@ -8,8 +8,9 @@
  *   - whose new values have the hash of the old ones, or whose old row has none that compares: perhaps nothing changed.
  *
  *   {old}      what {rows} has, of all keys of the batch, without values unless they are to be written
- *   {simple}   k, dm newest delete of the batch, act, fi, rn, rid, rr of the old row, newest sequence known before, adds_delete whether dm goes
- *              to the state, complex whether the key is set aside
+ *   {known}    of keys with facts in state files: sd the newest sequence, has_upsert
+ *   {simple}   k, dm, ds newest delete of the batch, hh hash of its newest upsert, act, fi, rn, rid, rr of the old row, newest sequence known before,
+ *              adds_delete whether the delete goes to the state, complex whether the key is set aside
  */
 #include "autocdc-work-private.h"
 #include "duck-engine.h"
@@ -28,7 +29,8 @@ autocdc_simple_applies (const AutoCdcWork *work)
   return TRUE;
 }
 
-/* {newest}: k, dm, um, and hh, the hash of the values at um. */
+/* {newest}: of every key its newest delete and upsert: dm, um the order of their sequences, ds the delete's sequence, hh the hash of the
+ * upsert's values. */
 static void
 define_newest (AutoCdcWork *work)
 {
@@ -38,10 +40,11 @@ define_newest (AutoCdcWork *work)
   autocdc_work_take (work, "hash", g_steal_pointer (&hash));
   autocdc_work_define (work, "newest",
                        work->n_keys == work->n_events
-                           ? "SELECT {K}, CASE WHEN d THEN o END AS dm, CASE WHEN NOT d THEN o END AS um,"
-                             " CASE WHEN NOT d THEN {hash} END AS hh FROM {reduced} b"
-                           : "SELECT {K:g}, g.dm, g.um, f.hh FROM {best} g LEFT JOIN"
-                             " (SELECT {K}, {hash} AS hh FROM {reduced} b WHERE NOT d) f ON {J:g,f}");
+                           ? "SELECT {K}, CASE WHEN d THEN o END AS dm, CASE WHEN d THEN s END AS ds,"
+                             " CASE WHEN NOT d THEN o END AS um, CASE WHEN NOT d THEN {hash} END AS hh FROM {reduced} b"
+                           : "SELECT {K:g}, g.dm, x.s AS ds, g.um, f.hh FROM {best} g LEFT JOIN"
+                             " (SELECT {K}, {hash} AS hh FROM {reduced} b WHERE NOT d) f ON {J:g,f} LEFT JOIN"
+                             " (SELECT {K}, s FROM {reduced} WHERE d) x ON {J:g,x}");
 }
 
 /* @n_rows: (out): as many as keys, unless a key has several rows in {one old}. */
@@ -51,26 +54,22 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
   return autocdc_work_make (
       work, "simple",
       "WITH"
-      " known AS (SELECT {K}, max(o) AS sd, bool_or(NOT d OR g > 0) AS has_upsert FROM {state} GROUP BY {K}),"
-      " met AS (SELECT {K:g}, g.dm, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd, {known truncate order}) "
-      "AS newest,"
+      " met AS (SELECT g.*, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, greatest(r.ho, k.sd, {known truncate order}) AS "
+      "newest,"
       " g.dm IS NOT NULL AND (g.dm <= greatest(k.sd, {truncate order})) IS NOT TRUE AS adds_delete,"
       " greatest(g.dm, k.sd, {truncate order}) AS floor,"
-      " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um,"
-      " coalesce(k.has_upsert, false) AS has_upsert, coalesce(r.n > 1 OR r.hb IS DISTINCT FROM {batch set}, false) AND "
-      "r.ix IS NOT NULL"
-      " AS is_odd, g.hh = r.hh AS same_hash, coalesce(g.um = k.sd, false) OR coalesce(g.dm = r.ho, false) AS tied FROM "
-      "{newest} g LEFT JOIN {one old} r ON {J:g,r}"
-      " LEFT JOIN known k ON {J:g,k})"
-      " SELECT {K}, dm, rr, fi, rn, rid, newest, adds_delete, tied,"
-      " has_upsert OR is_odd OR coalesce(um = ho, false) OR coalesce((um > ho OR ho IS NULL) AND rr IS NOT NULL AND "
-      "coalesce(same_hash, true), "
-      "false) AS "
-      "complex,"
-      " CASE WHEN um IS NOT NULL AND (ho IS NULL OR um > ho)"
-      " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho "
-      "IS NULL)) THEN 2 ELSE 0 END AS act FROM "
-      "met",
+      " CASE WHEN floor IS NULL OR g.um >= floor THEN g.um END AS um_stands,"
+      " coalesce(k.has_upsert, false) AS has_upsert, coalesce(r.n > 1 OR r.hb IS DISTINCT FROM {batch set}, false) AND"
+      " r.ix IS NOT NULL AS is_odd, g.hh = r.hh AS same_hash,"
+      " coalesce(g.um = k.sd, false) OR coalesce(g.dm = r.ho, false) AS tied"
+      " FROM {newest} g LEFT JOIN {one old} r ON {J:g,r} LEFT JOIN {known} k ON {J:g,k})"
+      " SELECT {K}, dm, ds, hh, rr, fi, rn, rid, newest, adds_delete, tied,"
+      " coalesce(um < newest, false) OR coalesce(dm < newest AND NOT adds_delete, false) AS is_late,"
+      " has_upsert OR is_odd OR coalesce(um_stands = ho, false)"
+      " OR coalesce((um_stands > ho OR ho IS NULL) AND rr IS NOT NULL AND coalesce(same_hash, true), false) AS complex,"
+      " CASE WHEN um_stands IS NOT NULL AND (ho IS NULL OR um_stands > ho)"
+      " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END"
+      " WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho IS NULL)) THEN 2 ELSE 0 END AS act FROM met",
       n_rows, error);
 }
 
@@ -93,30 +92,47 @@ classify (AutoCdcWork *work, GError **error)
   return make_simple (work, &n_rows, error);
 }
 
+/* What the keys that are not set aside come to. */
+static gboolean
+count_simple (AutoCdcWork *work, gint64 *n_complex, GError **error)
+{
+  AutoCdcCounts *counts = &work->simple_counts;
+  gint64 values[7];
+
+  if (!autocdc_work_numbers (work,
+                             "SELECT count(*) FILTER (complex), count(*) FILTER (adds_delete AND NOT complex),"
+                             " count(*) FILTER (tied AND NOT complex), count(*) FILTER (act = 1 AND NOT complex),"
+                             " count(*) FILTER (act = 2 AND NOT complex), count(*) FILTER (act = 3 AND NOT complex),"
+                             " count(*) FILTER (is_late AND NOT complex) FROM {simple}",
+                             values, G_N_ELEMENTS (values), error))
+    return FALSE;
+  *n_complex = values[0];
+  work->n_simple_deletes = values[1];
+  work->n_ties += values[2];
+  *counts =
+      (AutoCdcCounts){ .n_inserted = values[3], .n_deleted = values[4], .n_updated = values[5], .n_late = values[6] };
+  /* Of a key with several events those that were not its newest may be late too. */
+  return work->n_keys == work->n_events ||
+         autocdc_work_count (work,
+                             "SELECT count(*) FROM {events} e JOIN {simple} p ON {J:e,p} WHERE e.o < p.newest AND NOT"
+                             " p.complex AND NOT (e.d AND p.adds_delete AND e.o = p.dm)",
+                             &counts->n_late, error);
+}
+
 gboolean
 autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                       GError **error)
 {
-  gint64 counts[3];
-
-  work->has_simple = TRUE;
   work->keeps_old = with_old_rows;
   if (!autocdc_look_up_rows (work, snapshot, "old", with_old_rows, error) ||
-      !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
-      !autocdc_work_numbers (work,
-                             "SELECT count(*) FILTER (complex), count(*) FILTER (adds_delete AND NOT complex),"
-                             " count(*) FILTER (tied AND NOT complex) FROM {simple}",
-                             counts, G_N_ELEMENTS (counts), error))
+      !autocdc_look_up_known (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
+      !count_simple (work, n_complex, error))
     return FALSE;
-  *n_complex = counts[0];
-  work->n_simple_deletes = counts[1];
-  work->n_ties += counts[2];
   if (*n_complex == 0)
     return TRUE;
   if (!autocdc_work_make (work, "keys", "SELECT {K} FROM {simple} WHERE complex", NULL, error) ||
       !autocdc_work_make (work, "batch", "SELECT b.* FROM {reduced} b SEMI JOIN {keys} q ON {J:b,q}", NULL, error) ||
-      (work->has_state &&
-       !autocdc_work_make (work, "state", "SELECT t.* FROM {state} t SEMI JOIN {keys} q ON {J:t,q}", NULL, error)))
+      !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error))
     return FALSE;
   return with_old_rows
              ? autocdc_work_make (work, "rows", "SELECT r.* FROM {old} r SEMI JOIN {keys} q ON {J:r,q}", NULL, error)
@@ -132,9 +148,8 @@ add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
     return TRUE;
   }
   autocdc_work_define (work, "simple deletes",
-                       "SELECT {K:p}, b.s, b.o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT "
-                       "AS g FROM {simple} p"
-                       " JOIN {reduced} b ON {J:p,b} AND b.d WHERE p.adds_delete AND NOT p.complex");
+                       "SELECT {K}, ds AS s, dm AS o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g"
+                       " FROM {simple} WHERE adds_delete AND NOT complex");
   return autocdc_work_make (work, "add",
                             beside_general ? "FROM {add} UNION ALL FROM {simple deletes}" : "FROM {simple deletes}",
                             &work->n_add, error);
@@ -144,9 +159,9 @@ gboolean
 autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
 {
   static const char diff[] =
-      "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs,"
-      " NULL AS ho, {batch set} AS hb, 0::BIGINT AS hg, p.act FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b}"
-      " AND NOT b.d WHERE p.act <> 0 AND NOT p.complex";
+      "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, NULL AS ho,"
+      " {batch set} AS hb, 0::BIGINT AS hg, p.act, p.hh FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b} AND NOT b.d"
+      " WHERE p.act <> 0 AND NOT p.complex";
   static const char marks[] = "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex";
   g_autofree char *both = NULL, *both_marks = NULL;
 

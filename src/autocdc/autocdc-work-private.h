@@ -12,7 +12,8 @@
  *              statements changed rows: o is the rank of sequence and gen among the facts of the key
  *   {new}      what the rows must be: k, st, en, v, hs, ho, hb, hg
  *   {need}     the facts to remember, with the columns of {facts}
- *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), and columns of {new}
+ *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), columns of {new}, and hh, the hash of the values
+ *              where it is known
  *   {marks}    the same without values
  *   {add}      facts for a new state file
  *   {cleared}  fi, rn of rows that the batch's truncate clears, beside those in {rows} and in work->cleared_files
@@ -34,6 +35,12 @@ G_BEGIN_DECLS
 typedef enum { AUTOCDC_AUTHORED_ALWAYS, AUTOCDC_AUTHORED_NEVER, AUTOCDC_AUTHORED_SOMETIMES } AutoCdcAuthored;
 
 typedef struct {
+  gint64 n_inserted, n_deleted, n_updated; /* rows */
+  gint64 n_facts;                          /* for a state file */
+  gint64 n_late;                           /* events */
+} AutoCdcCounts;
+
+typedef struct {
   AutoCdcPlan *plan;
   AutoCdcLayout *layout; /* of the current try */
   const RelationContext *context;
@@ -48,7 +55,6 @@ typedef struct {
 
   gboolean tracks_rows;    /* the target has row ids */
   gboolean has_general;    /* the general way ran in this try */
-  gboolean has_simple;     /* {simple} was made in this try */
   gboolean has_rows;       /* the target has files: {rows} or {old} is a table */
   gboolean has_state;      /* there are state files: {state} is a table */
   gboolean has_statements; /* statements changed rows of the target: gens matter */
@@ -63,16 +69,17 @@ typedef struct {
   GBytes *batch_set;         /* what the batch's upserts author, all of it unless the target is partial */
   json_t *truncate;          /* (nullable): the batch's newest truncate */
   gboolean clears; /* it is above the one that the target knew: rows of keys that the batch does not name may go */
-  GPtrArray *cleared_files; /* (element-type DeltaFile): all of whose rows go */
-  gint64 n_cleared;         /* rows of {cleared} and of cleared_files */
-  gint64 n_cleared_rows;    /* of {cleared} */
-  gint64 n_read;            /* rows of the batch */
-  gint64 n_events;          /* of {events} */
-  gint64 n_keys;            /* of the batch; SCD 2: keys and sequences */
-  gint64 n_twice;           /* keys and identities that autocdc_normalise() found several times */
-  gint64 n_add;             /* rows of {add} */
-  gint64 n_simple_deletes;  /* that {simple} has for {add} */
-  gint64 n_ties;            /* see AutoCdcOutcome */
+  GPtrArray *cleared_files;    /* (element-type DeltaFile): all of whose rows go */
+  gint64 n_cleared;            /* rows of {cleared} and of cleared_files */
+  gint64 n_cleared_rows;       /* of {cleared} */
+  gint64 n_read;               /* rows of the batch */
+  gint64 n_events;             /* of {events} */
+  gint64 n_keys;               /* of the batch; SCD 2: keys and sequences */
+  gint64 n_twice;              /* keys and identities that autocdc_normalise() found several times */
+  gint64 n_add;                /* rows of {add} */
+  gint64 n_simple_deletes;     /* that {simple} has for {add} */
+  AutoCdcCounts simple_counts; /* of its keys */
+  gint64 n_ties;               /* see AutoCdcOutcome */
 } AutoCdcWork;
 
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
@@ -168,6 +175,8 @@ gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const
 gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* The relation @name: k, so, eo, ho, hg of all rows of {keys}: order keys of start, end and sequence held, gen. Histories only. */
 gboolean autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, GError **error);
+/* {known}: what a key's facts in state files come to when their values are not asked for. */
+gboolean autocdc_look_up_known (AutoCdcWork *work, DeltaTable *table, GError **error);
 gboolean autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error);
 /* {rows}, {state}. */
 gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);

@@ -61,8 +61,6 @@ find_deletion (WriteBatch *batch, DeltaFile *file, GError **error)
 static gboolean
 flush_rows (WriteBatch *batch, DeltaFile *file, GArray *rows, guint64 *n_new, GError **error)
 {
-  if (rows->len == 0)
-    return TRUE;
   WriteDeletion *deletion = find_deletion (batch, file, error);
   if (deletion == NULL)
     return FALSE;
@@ -78,16 +76,21 @@ flush_rows (WriteBatch *batch, DeltaFile *file, GArray *rows, guint64 *n_new, GE
   guint64 added = delta_vector_cardinality (deletion->dead) - before;
   deletion->n_new += added;
   *n_new += added;
-  g_array_set_size (rows, 0);
   return TRUE;
 }
 
-static gboolean
-take_chunk (WriteBatch *batch, DeltaScan *scan, const DuckChunk *chunk, const guint columns[2], gint64 *current,
-            GArray *rows, guint64 *n_new, GError **error)
+static void
+free_rows (gpointer rows)
 {
-  const DuckVector *files = &chunk->columns[columns[0]];
-  const DuckVector *numbers = &chunk->columns[columns[1]];
+  if (rows != NULL)
+    g_array_unref (rows);
+}
+
+/* Sorts the rows of a chunk into @rows, by index of their file. */
+static gboolean
+take_chunk (DeltaScan *scan, const DuckChunk *chunk, GPtrArray *rows, GError **error)
+{
+  const DuckVector *files = &chunk->columns[0], *numbers = &chunk->columns[1];
   for (guint i = 0; i < chunk->n_rows; i++) {
     if (duck_vector_is_null (files, i) || duck_vector_is_null (numbers, i))
       return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "A row to be deleted has no position.");
@@ -96,37 +99,46 @@ take_chunk (WriteBatch *batch, DeltaScan *scan, const DuckChunk *chunk, const gu
     if (number < 0 || delta_scan_file (scan, index) == NULL)
       return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR,
                              "A row to be deleted has a position that the scan lacks.");
-    if (index != *current && *current >= 0 && !flush_rows (batch, delta_scan_file (scan, *current), rows, n_new, error))
-      return FALSE;
-    *current = index;
+    if (rows->pdata[index] == NULL)
+      rows->pdata[index] = g_array_new (FALSE, FALSE, sizeof (guint64));
     guint64 row = (guint64) number;
-    g_array_append_val (rows, row);
+    g_array_append_val ((GArray *) rows->pdata[index], row);
   }
   return TRUE;
+}
+
+/* Returns: (transfer full) (element-type GArray): of each file of @scan its rows in @sql, or NULL. */
+static GPtrArray *
+collect_rows (WriteBatch *batch, DeltaScan *scan, const char *sql, GError **error)
+{
+  g_autofree char *named = g_strdup_printf ("SELECT file_index, row_number FROM (%s)", sql);
+  g_autoptr (DuckResult) result = duck_session_query (batch->session, named, batch->cancel, error);
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (free_rows);
+  const DuckChunk *chunk;
+  if (result == NULL)
+    return NULL;
+  g_ptr_array_set_size (rows, (gint) delta_scan_n_files (scan));
+  for (;;) {
+    if (!duck_result_next (result, &chunk, error))
+      return NULL;
+    if (chunk == NULL)
+      return g_steal_pointer (&rows);
+    if (!take_chunk (scan, chunk, rows, error))
+      return NULL;
+  }
 }
 
 gboolean
 write_batch_delete (WriteBatch *batch, DeltaScan *scan, const char *sql, guint64 *n_rows, GError **error)
 {
-  g_autofree char *ordered = g_strdup_printf ("SELECT file_index, row_number FROM (%s) ORDER BY file_index", sql);
-  g_autoptr (DuckResult) result = duck_session_query (batch->session, ordered, batch->cancel, error);
-  if (result == NULL)
-    return FALSE;
-  const guint columns[2] = { 0, 1 };
-  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (guint64));
-  gint64 current = -1;
+  g_autoptr (GPtrArray) rows = collect_rows (batch, scan, sql, error);
   guint64 n_new = 0;
-  for (;;) {
-    const DuckChunk *chunk = NULL;
-    if (!duck_result_next (result, &chunk, error))
-      return FALSE;
-    if (chunk == NULL)
-      break;
-    if (!take_chunk (batch, scan, chunk, columns, &current, rows, &n_new, error))
+  if (rows == NULL)
+    return FALSE;
+  for (guint i = 0; i < rows->len; i++) {
+    if (rows->pdata[i] != NULL && !flush_rows (batch, delta_scan_file (scan, i), rows->pdata[i], &n_new, error))
       return FALSE;
   }
-  if (current >= 0 && !flush_rows (batch, delta_scan_file (scan, current), rows, &n_new, error))
-    return FALSE;
   if (n_new > 0 && !refuse_append_only (batch, error))
     return FALSE;
   batch->counters.n_rows_deleted += n_new;
