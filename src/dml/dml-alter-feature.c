@@ -292,10 +292,9 @@ adopt (DmlAlteration *alteration, gconstpointer data G_GNUC_UNUSED, GError **err
     return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT, "%s is a materialized view.", alteration->name);
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
-    if (field->metadata != NULL && (json_object_get (field->metadata, "delta.generationExpression") != NULL ||
-                                    json_object_get (field->metadata, "delta.identity.start") != NULL))
+    if (field->metadata != NULL && json_object_get (field->metadata, "delta.identity.start") != NULL)
       return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT,
-                             "Column %s of %s is a generated or identity column, which no flow fills.", field->name,
+                             "Column %s of %s is an identity column, which no flow fills.", field->name,
                              alteration->name);
   }
   alteration->is_void = delta_snapshot_domain (alteration->snapshot, AUTOCDC_ADOPT_DOMAIN) != NULL;

@@ -77,6 +77,14 @@ class Adopt(unittest.TestCase):
             p.update()
             self.assertEqual(p.rows("SELECT id, name, city FROM one"), [(1, "n", None)])
 
+    def test_generated_columns_are_filled_by_the_table(self):
+        with Project(SOURCE + TARGETS_SQL.split("CREATE STREAMING TABLE two")[0]) as p:
+            p.query("CREATE TABLE one (id INT, name STRING, loud STRING GENERATED ALWAYS AS (upper(name)))")
+            p.query("INSERT INTO one (id, name) VALUES (1, 'a'), (2, 'b'); ALTER STREAMING TABLE one ADOPT")
+            p.add_file([event(1, "x", 1), event(3, "c", 1), event(2, "b", 1)])
+            p.update()
+            self.assertEqual(p.rows("SELECT id, name, loud FROM one"), [(1, "x", "X"), (2, "b", "B"), (3, "c", "C")])
+
     def test_statements_and_maintenance_after_it(self):
         with Project(SQL) as p:
             make(p, *ROWS)

@@ -45,7 +45,8 @@ class Order(unittest.TestCase):
                 for table, rows in wanted.items():
                     self.assertEqual(p.rows(f"SELECT * FROM {table}"), rows, (table, batches))
 
-    def test_R28_a_delete_that_comes_before_its_older_upsert_wins(self):
+    def test_a_delete_that_comes_before_its_older_upsert_wins(self):
+        """R28"""
         with Project(BOTH) as p:
             seen = []
             for batch in (event(1, None, 5, "D"), event(1, "old", 3), event(1, "new", 7)):
@@ -56,7 +57,8 @@ class Order(unittest.TestCase):
             self.assertEqual(p.rows("SELECT * FROM two"), [(1, "new", 7, None), (1, "old", 3, 5)])
         self.every_order([event(1, None, 5, "D"), event(1, "old", 3)], {"one": [], "two": [(1, "old", 3, 5)]})
 
-    def test_R30_a_late_event_splits_an_interval_and_a_late_delete_shortens_one(self):
+    def test_a_late_event_splits_an_interval_and_a_late_delete_shortens_one(self):
+        """R30"""
         with Project(BOTH) as p:
             for batch in ([event(1, "a", 1), event(1, "c", 5)], [event(1, "b", 3)], [event(1, None, 4, "D")]):
                 p.add_file(batch)
@@ -66,7 +68,8 @@ class Order(unittest.TestCase):
 
 
 class Ties(unittest.TestCase):
-    def test_R31_null_keys_and_null_sequences_are_refused_with_their_counts(self):
+    def test_null_keys_and_null_sequences_are_refused_with_their_counts(self):
+        """R31"""
         for events, counted in [([event(None, "x", 1), event(None, "y", 2), event(3, "z", 1)], "NULL key in batch 0 (id: 2)"),
                                 ([event(4, "y", None), event(5, "y", 1)], "1 events with a NULL sequence in batch 0")]:
             with Project(BOTH) as p:
@@ -77,7 +80,8 @@ class Ties(unittest.TestCase):
                 self.assertEqual(p.rows("SELECT * FROM one"), [])
                 self.assertEqual(p.rows("SELECT * FROM two"), [])
 
-    def test_R31_equal_sequences_have_one_winner_and_are_counted(self):
+    def test_equal_sequences_have_one_winner_and_are_counted(self):
+        """R31"""
         events = [event(2, "first", 7), event(2, "second", 7), event(3, "a", 1), event(3, "a", 1)]
         for batches in ([events], [events[::-1]], [[one] for one in events], [[one] for one in events[::-1]]):
             with Project(BOTH) as p:
@@ -92,7 +96,8 @@ class Ties(unittest.TestCase):
                 self.assertEqual(p.rows("SELECT * FROM one"), [(2, "second"), (3, "a")])
                 self.assertEqual(p.rows("SELECT * FROM two"), [(2, "second", 7, None), (3, "a", 1, None)])
 
-    def test_R32_upsert_and_delete_at_one_sequence(self):
+    def test_upsert_and_delete_at_one_sequence(self):
+        """R32"""
         events = [event(1, "before", 1), event(1, "at", 4), event(1, None, 4, "D")]
         for batches in ([events], [events[::-1]], [[one] for one in events], [[one] for one in events[::-1]],
                         [[events[2]], events[:2]], [events[:1], events[1:]]):
@@ -119,14 +124,16 @@ class Ties(unittest.TestCase):
 
 
 class Clock(unittest.TestCase):
-    def test_R33_history_begins_at_the_sequence(self):
+    def test_history_begins_at_the_sequence(self):
+        """R33"""
         with Project(SOURCE + flow("two", 2)) as p:
             p.add_file([event(1, "ordered", 20190301), event(1, "shipped", 20190307)])
             result = p.update()
             self.assertNotIn("clock", result.stdout + result.stderr)
             self.assertEqual(p.rows("SELECT * FROM two"), [(1, "ordered", 20190301, 20190307), (1, "shipped", 20190307, None)])
 
-    def test_R33_a_sequence_from_the_clock_is_warned_of(self):
+    def test_a_sequence_from_the_clock_is_warned_of(self):
+        """R33"""
         view = SOURCE + "CREATE TEMPORARY VIEW seen AS SELECT *, CAST(now() AS DATE) AS day, time + 1 AS next FROM STREAM t;\n"
         for sequence, warned in [
             ("current_timestamp()", True), ("now()", True), ("current_date", True), ("localtimestamp()", True), ("CAST(now() AS STRING)", True),
@@ -141,6 +148,74 @@ class Clock(unittest.TestCase):
                 shown = p.update().stdout
                 self.assertEqual("comes from the clock" in shown, warned, sequence)
                 self.assertEqual(sum("comes from the clock" in w for w in warnings(p)), int(warned), sequence)
+
+
+class Again(unittest.TestCase):
+    """History told anew, and events that come again under other positions."""
+
+    FEBRUARY = 200
+
+    def restated(self, p):
+        """What was known from February on goes; each key begins anew from what January's rows say."""
+        p.query(f"DELETE FROM two WHERE __START_AT >= {self.FEBRUARY}")
+        p.query(f"UPDATE two SET __END_AT = CASE WHEN __END_AT < {self.FEBRUARY} THEN __END_AT END")
+
+    def test_history_restated_from_a_date_on_equals_a_rebuild(self):
+        """R41"""
+        january = [event(1, "a", 101), event(2, "x", 102), event(3, "m", 103), event(4, "k", 110), event(4, None, 120, "D")]
+        wrong = [event(1, "B", 201), event(2, None, 202, "D"), event(3, "m", 203), event(5, "stray", 204), event(4, "back", 205)]
+        right = [event(1, "b", 201), event(2, "y", 202), event(3, "M", 203), event(6, "new", 206)]
+        march = [event(1, "c", 301), event(2, "z", 302), event(3, None, 303, "D"), event(6, "new", 306)]
+        with Project(SOURCE + flow("two", 2)) as p:
+            for batch in (january, right, march):
+                p.add_file(batch)
+            p.update()
+            rebuilt = p.rows("SELECT * FROM two")
+        with Project(SOURCE + flow("two", 2)) as p:
+            for batch in (january, wrong, march):
+                p.add_file(batch)
+                p.update()
+            self.assertNotEqual(p.rows("SELECT * FROM two"), rebuilt)
+            self.restated(p)
+            for batch in (march, right):
+                p.add_file(batch)
+                p.update()
+            self.assertEqual(p.rows("SELECT * FROM two"), rebuilt)
+        # With the source itself put right, a full refresh is the whole of it.
+        with Project(SOURCE + flow("two", 2)) as p:
+            for batch in (january, wrong, march):
+                p.add_file(batch)
+            p.update()
+            (p.root / "in" / "customers" / "file-0002.json").unlink()
+            p.add_file(right)
+            p.update("--full-refresh-all")
+            self.assertEqual(p.rows("SELECT * FROM two"), rebuilt)
+
+    def test_a_snapshot_in_the_middle_of_the_stream_doubles_nothing(self):
+        """R43"""
+        source = """
+CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json',
+  schema => 'op STRING, before STRUCT<id: INT, name: STRING>, after STRUCT<id: INT, name: STRING>, source STRUCT<lsn: BIGINT, row: INT>');
+CREATE TEMPORARY VIEW t AS SELECT coalesce(after.id, before.id) AS id, after.name AS name, CASE WHEN op = 'd' THEN 'D' END AS operation,
+  source.lsn AS lsn, source.row AS row FROM STREAM raw;
+"""
+        columns, sequence = "* EXCEPT (operation, lsn, row)", "STRUCT(lsn, row)"
+
+        def change(op, id, name, lsn, row=0):
+            key = {"id": id, "name": name}
+            return {"op": op, "before": key if op == "d" else None, "after": None if op == "d" else key, "source": {"lsn": lsn, "row": row}}
+        first = [change("r", 1, "a", 10, 1), change("r", 2, "b", 10, 2), change("c", 3, "c", 11), change("u", 1, "A", 12),
+                 change("d", 2, "b", 13)]
+        for name, again in {"at its own position": [change("r", 1, "A", 14, 1), change("r", 3, "c", 14, 2)],
+                            "everything once more": first}.items():
+            with Project(source + flow("one", 1, sequence, columns) + flow("two", 2, sequence, columns)) as p:
+                for batch in (first, again, [change("u", 3, "C", 20)]):
+                    p.add_file(batch)
+                    p.update()
+                self.assertEqual(p.rows("SELECT * FROM one"), [(1, "A"), (3, "C")], name)
+                self.assertEqual(p.rows("SELECT id, name, __START_AT.lsn AS s, __END_AT.lsn AS e FROM two"),
+                                 [(1, "A", 12, None), (1, "a", 10, 12), (2, "b", 10, 13), (3, "C", 20, None), (3, "c", 11, 20)], name)
+                self.assertEqual(warnings(p), [])
 
 
 if __name__ == "__main__":
