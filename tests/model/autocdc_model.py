@@ -19,6 +19,9 @@ class Map(list):
     """Pairs [key, value]."""
 
 
+WHOLE = "__whole"  # in an upsert that a statement left: it authors every field, NULL too
+
+
 class Flow:
     """op: the column that says 'D' for a delete and, with truncates, 'T' for a truncate. ignore_null: True or a list of columns.
     to_update: the column of COLUMNS TO UPDATE. shapes: {column: {leaf: shape}} of struct columns, a leaf's shape is None."""
@@ -49,7 +52,7 @@ class Flow:
 
     def targets(self, column):
         """Whether it is a column of the target that is not a key."""
-        return column not in self.except_columns and column not in self.keys and column != self.to_update
+        return column not in self.except_columns and column not in self.keys and column not in (self.to_update, WHOLE)
 
     def paths(self, column):
         shape = self.shapes.get(column)
@@ -64,7 +67,7 @@ class Flow:
                 continue
             for path in self.paths(column):
                 part = padded(value, self.shapes.get(column)) if len(path) == 1 else at(value, path[1:])
-                if part is not None or not self.ignores_null(column):
+                if part is not None or not self.ignores_null(column) or event.get(WHOLE):
                     out[path] = part
         return out
 
@@ -441,7 +444,7 @@ class Target:
                 self.facts[key] = self.history(key)
 
     def upsert(self, row, s):
-        return {k: row[k] for k in self.flow.keys} | {c: row.get(c) for c in self.columns} | {self.flow.seq: s, self.flow.op: "U"}
+        return {k: row[k] for k in self.flow.keys} | {c: row.get(c) for c in self.columns} | {self.flow.seq: s, self.flow.op: "U", WHOLE: True}
 
     def remember_scd1(self, key, added):
         seq, facts = self.flow.seq, self.facts.setdefault(key, [])

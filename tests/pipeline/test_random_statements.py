@@ -38,7 +38,8 @@ class Case:
         self.track = rnd.choice([None, None, ["x"]]) if self.scd == 2 else None
         self.properties = {"delta.enableDeletionVectors": rnd.choice(["true", "false"])}
         self.properties |= rnd.choice([{"delta.enableChangeDataFeed": "true"}, {"delta.enableRowTracking": "true"}, {}])
-        self.flow = model.Flow(["id"], "s", self.scd, op="op", except_columns=["op", "s"], track=self.track)
+        self.ignore_null = rnd.choice([None, None, True, ["x"]])
+        self.flow = model.Flow(["id"], "s", self.scd, op="op", except_columns=["op", "s"], track=self.track, ignore_null=self.ignore_null)
         self.target = model.Target(self.flow)
         self.grows = rnd.random() < 0.3
         self.sent, self.steps, self.updates = [], [], 0
@@ -47,6 +48,8 @@ class Case:
         clauses = f"KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY s COLUMNS * EXCEPT (op, s, _rescued_data) STORED AS SCD TYPE {self.scd}"
         if self.track:
             clauses += " TRACK HISTORY ON x"
+        if self.ignore_null:
+            clauses += " IGNORE NULL UPDATES" + ("" if self.ignore_null is True else " ON x")
         properties = ", ".join(f"'{k}' = '{v}'" for k, v in self.properties.items())
         return (f"CREATE STREAMING TABLE {self.name}_events AS SELECT * FROM STREAM read_files('${{source}}/{self.name}', format => 'json', "
                 f"schemaHints => 'id INT, x STRING, y INT, op STRING, s INT');\n"
