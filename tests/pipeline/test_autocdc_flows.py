@@ -296,5 +296,70 @@ class AppendOnce(unittest.TestCase):
             self.assertIn("INVALID_FLOW_QUERY_TYPE.STREAMING_RELATION_FOR_ONCE_FLOW", result.stderr)
 
 
+class Spellings(unittest.TestCase):
+    """§2.1: every way to write one flow gives the same target."""
+
+    SOURCE = ("CREATE STREAMING TABLE src AS SELECT * FROM STREAM read_files('${source}/eu', format => 'json', "
+              "schema => 'id INT, name STRING, city STRING, op STRING, n INT');\n")
+    BODY = 'KEYS (id) APPLY AS DELETE WHEN op = "D" SEQUENCE BY n COLUMNS * EXCEPT (op, n)'
+    TARGET = "CREATE OR REFRESH STREAMING TABLE t;\n"
+    # The flow's name, the definitions by file.
+    CASES = {
+        "a flow": ("f", TARGET + f"CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(src) {BODY}"),
+        "a flow before its target, with a comment": ("f", f"CREATE FLOW F COMMENT 'c' AS AUTO CDC INTO t FROM STREAM src {BODY};\n{TARGET}"),
+        "clauses in another order": ("f", TARGET + "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(src) KEYS (id) STORED AS SCD TYPE 1 COLUMNS * EXCEPT (op, n) "
+                                          "SEQUENCE BY n APPLY AS DELETE WHEN op = 'D'"),
+        "columns without parentheses": ("f", TARGET + "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(src) KEYS (id) COLUMNS id, name, city SEQUENCE BY n "
+                                             "APPLY AS DELETE WHEN op = 'D'"),
+        "the legacy verb": ("f", TARGET + f"CREATE FLOW f AS APPLY CHANGES INTO t FROM STREAM(src) {BODY}"),
+        "the legacy statement": ("t", TARGET + f"APPLY CHANGES INTO t FROM STREAM(src) {BODY}"),
+        "LIVE": ("t", f"CREATE OR REFRESH STREAMING LIVE TABLE t;\nAPPLY CHANGES INTO LIVE.t FROM STREAM(LIVE.src) {BODY}"),
+        "with the schema": ("t", TARGET + f"APPLY CHANGES INTO default.t FROM STREAM(default.src) {BODY}"),
+        "a promise": ("t", TARGET + f"APPLY CHANGES INTO t FROM STREAM(src) {BODY.replace('APPLY', 'WHERE id > 0 APPLY')}"),
+        "inline": ("t", f"CREATE OR REFRESH STREAMING TABLE t FLOW AUTO CDC FROM STREAM(src) {BODY}"),
+        "inline with clauses": ("t", "CREATE STREAMING TABLE IF NOT EXISTS t (id INT, name STRING, city STRING COMMENT 'c', CONSTRAINT i EXPECT (id > 0)) COMMENT 'x' "
+                                     f"TBLPROPERTIES (a = 'b') FLOW AUTO CDC FROM STREAM src {BODY} STORED AS SCD TYPE 1"),
+        "without STREAM": ("f", TARGET + f"CREATE FLOW f AS AUTO CDC INTO t FROM src {BODY}"),
+        "inline without STREAM": ("t", f"CREATE OR REFRESH STREAMING TABLE t FLOW AUTO CDC FROM LIVE.src {BODY}"),
+        "from files": ("f", TARGET + "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM read_files('${source}/eu', format => 'json', "
+                            f"schema => 'id INT, name STRING, city STRING, op STRING, n INT') {BODY}"),
+        "with options": ("f", TARGET + f"CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src WITH (maxFilesPerTrigger = 1) {BODY}"),
+    }
+
+    def test_each_gives_the_same_target(self):
+        for title, (name, sql) in self.CASES.items():
+            with self.subTest(title), project(self.SOURCE) as p:
+                p.sql(sql + ";", "a-flow.sql")
+                p.add_file([*EU, eu(9, 1, "Gone", "Rome"), eu(9, 2, None, None, "D")], "eu")
+                p.update()
+                self.assertEqual(p.rows("SELECT id, name, city FROM t"), [(1, "Anna", "Bonn"), (2, "Bob", "Rome"), (3, "Cy", "Kiel")])
+                self.assertIn(name, p.last_update_metrics())
+                bare = warnings(p, "as a stream; write STREAM(")
+                self.assertEqual(len(bare), 1 if "without STREAM" in title else 0, bare)
+
+    def test_private_targets_are_seen_inside_only(self):
+        with project(self.SOURCE) as p:
+            p.sql(f"CREATE OR REFRESH PRIVATE STREAMING TABLE t FLOW AUTO CDC FROM STREAM(src) {self.BODY}; CREATE MATERIALIZED VIEW m AS SELECT * FROM t;", "b.sql")
+            p.add_file(EU, "eu")
+            p.update()
+            self.assertEqual(p.rows("SELECT count(*) FROM m"), [(3,)])
+            with self.assertRaisesRegex(AssertionError, "TABLE_OR_VIEW_NOT_FOUND"):
+                p.query("SELECT * FROM t")
+
+    def test_keywords_are_columns(self):
+        """A source whose columns are named by words of the grammar."""
+        words = ["keys", "sequence", "columns", "apply", "stored", "track", "history", "system", "once", "ignore", "updates", "type", "scd"]
+        columns = ", ".join(f"{w} INT" for w in words)
+        for storage, more in (("SCD TYPE 1", ""), ("SCD TYPE 2", "TRACK HISTORY ON history, track, columns, apply")):
+            sql = (f"CREATE TEMPORARY VIEW auto AS SELECT * FROM STREAM read_files('${{source}}/eu', format => 'json', schema => '{columns}');\n"
+                   f"CREATE STREAMING TABLE cdc; CREATE FLOW flow AS AUTO CDC INTO cdc FROM STREAM auto KEYS (keys, type) SEQUENCE BY sequence "
+                   f"APPLY AS DELETE WHEN stored = 1 COLUMNS * EXCEPT (scd, stored, system) STORED AS {storage} {more};")
+            with self.subTest(storage), project(sql) as p:
+                row = {w: i for i, w in enumerate(words)}
+                p.add_file([row, {**row, "sequence": 5, "once": 9}, {**row, "keys": 7, "stored": 1, "sequence": 9}], "eu")
+                p.update()
+                self.assertEqual(p.rows("SELECT keys, sequence, once, updates FROM cdc"), [(0, 5, 9, 10)])
+
+
 if __name__ == "__main__":
     unittest.main()
