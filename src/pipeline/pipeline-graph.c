@@ -7,6 +7,7 @@
 #include "base-text.h"
 #include "catalog-session.h"
 #include "delta-snapshot.h"
+#include "pipeline-flow-private.h"
 #include "pipeline-setup.h"
 #include "sql-print.h"
 #include "sql-walk.h"
@@ -376,6 +377,33 @@ analyse_query (const PipelineFlow *flow, PipelineBinding *binding, GError **erro
   return judged != NULL ? base_type_ref (relation_plan_schema (judged)) : NULL;
 }
 
+static gboolean
+is_reset (const PipelineResetRequest *reset, const PipelineDataset *dataset)
+{
+  if (reset == NULL || !pipeline_dataset_is_stored (dataset))
+    return FALSE;
+  if (reset->full_refresh_all)
+    return pipeline_dataset_reset_allowed (dataset);
+  return reset->full_refresh != NULL && reset->full_refresh[dataset->index];
+}
+
+/* A once flow that is complete does not need its source any more: it is left out where that is all that is wrong. */
+static gboolean
+may_leave_out (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *existing, GError **error)
+{
+  const char *condition = base_error_condition (*error);
+  g_autoptr (StreamProgress) progress = NULL;
+  gboolean complete = FALSE;
+
+  if (!flow->once || existing == NULL || is_reset (graph->reset, flow->target) ||
+      (strcmp (condition, "TABLE_OR_VIEW_NOT_FOUND") != 0 && strcmp (condition, "PATH_NOT_FOUND") != 0) ||
+      !open_progress (graph, flow, &progress, NULL) || progress == NULL ||
+      !pipeline_flow_is_complete (progress, &complete, NULL) || !complete)
+    return FALSE;
+  g_clear_error (error);
+  return TRUE;
+}
+
 /* A binding of one flow, by the schemas of what was analysed before. */
 static PipelineBinding *
 bind_flow (PipelineGraph *graph, const PipelineFlow *flow, StreamProgress **progress, GError **error)
@@ -430,32 +458,38 @@ static BaseType *
 analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *existing, const BaseType *declared)
 {
   g_autoptr (GPtrArray) plans = g_ptr_array_new_with_free_func ((GDestroyNotify) autocdc_plan_unref);
+  g_autoptr (GPtrArray) planned = g_ptr_array_new ();
   g_autoptr (BaseType) together = NULL;
-  guint n = dataset->flows->len;
+  gboolean several = dataset->flows->len > 1, good = TRUE;
   GError *error = NULL;
 
-  for (guint round = 0; round < (n > 1 ? 2 : 1); round++) {
+  for (guint round = 0; round < (several ? 2 : 1); round++) {
     g_ptr_array_set_size (plans, 0);
-    for (guint i = 0; i < n; i++) {
-      const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
-      AutoCdcPlan *plan = plan_autocdc (graph, flow, existing, n > 1 && round == 0 ? NULL : declared, together, &error);
-      if (plan != NULL)
+    g_ptr_array_set_size (planned, 0);
+    for (guint i = 0; i < dataset->flows->len; i++) {
+      PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
+      AutoCdcPlan *plan =
+          plan_autocdc (graph, flow, existing, several && round == 0 ? NULL : declared, together, &error);
+      if (plan != NULL) {
         g_ptr_array_add (plans, plan);
-      else
+        g_ptr_array_add (planned, flow);
+      } else if (!may_leave_out (graph, flow, existing, &error)) {
         add_flow_problem (graph, flow, g_steal_pointer (&error));
+        good = FALSE;
+      }
     }
-    if (plans->len < n)
-      return NULL;
-    if (round == 0 && n > 1 &&
+    if (!good || plans->len == 0)
+      return good ? base_type_ref (delta_snapshot_schema (existing)) : NULL;
+    if (several && round == 0 &&
         !autocdc_plans_agree ((AutoCdcPlan *const *) plans->pdata, plans->len, &together, &error)) {
       add_problem (graph, &dataset->place, &dataset->position, error);
       return NULL;
     }
   }
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < plans->len; i++) {
     char *warning = autocdc_plan_warning (g_ptr_array_index (plans, i));
     if (warning != NULL)
-      g_ptr_array_add (pipeline_graph_flow_warnings (graph, g_ptr_array_index (dataset->flows, i)), warning);
+      g_ptr_array_add (pipeline_graph_flow_warnings (graph, g_ptr_array_index (planned, i)), warning);
   }
   return base_type_ref (autocdc_plan_target_schema (g_ptr_array_index (plans, 0)));
 }
@@ -470,16 +504,6 @@ settle_schema (const PipelineDataset *dataset, BaseType *inferred, const BaseTyp
   if (existing != NULL && dataset->kind == PIPELINE_STREAMING_TABLE)
     return write_schema_merge (delta_snapshot_schema (existing), inferred);
   return base_type_ref (inferred);
-}
-
-static gboolean
-is_reset (const PipelineResetRequest *reset, const PipelineDataset *dataset)
-{
-  if (reset == NULL || !pipeline_dataset_is_stored (dataset))
-    return FALSE;
-  if (reset->full_refresh_all)
-    return pipeline_dataset_reset_allowed (dataset);
-  return reset->full_refresh != NULL && reset->full_refresh[dataset->index];
 }
 
 /* The schema that flows with queries give their target; NULL when one of them is wrong. */
@@ -504,15 +528,19 @@ analyse_queries (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
       schema = both;
     }
     if (schema == NULL) {
-      add_flow_problem (graph, flow, g_steal_pointer (&error));
-      good = FALSE;
+      if (!may_leave_out (graph, flow, existing, &error)) {
+        add_flow_problem (graph, flow, g_steal_pointer (&error));
+        good = FALSE;
+      }
       continue;
     }
     g_clear_pointer (&joined, base_type_unref);
     joined = g_steal_pointer (&schema);
   }
-  if (!good || joined == NULL)
+  if (!good)
     return NULL;
+  if (joined == NULL) /* all left out */
+    return base_type_ref (delta_snapshot_schema (existing));
   BaseType *schema = settle_schema (dataset, joined, declared, existing, &error);
   if (schema == NULL)
     add_problem (graph, &dataset->place, &dataset->position, error);

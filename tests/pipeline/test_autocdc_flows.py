@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import unittest
 
 from project import Project
@@ -229,6 +230,34 @@ class Once(unittest.TestCase):
             p.update()
             self.assertEqual(p.rows("SELECT * FROM t"), rows)
             self.assertEqual(len(warnings(p, "'past_flow' is a once flow and runs again")), 3)
+
+    def test_a_complete_flow_does_not_need_its_source(self):
+        for storage in ("SCD TYPE 1", "SCD TYPE 2"):
+            files = "STREAM read_files('${source}/past', format => 'json', schema => 'id INT, name STRING, n INT')"
+            sql = hydrated("past first", storage).replace("STREAM(past)", files).replace(f"SELECT * FROM {files}", "SELECT 1 AS a")
+            with self.subTest(storage), project(sql) as p:
+                p.add_file(PAST, "past")
+                p.add_file(FEED, "feed")
+                p.update()
+                rows = p.rows("SELECT * FROM t")
+                shutil.rmtree(p.root / "in" / "past")
+                p.add_file([{"id": 4, "name": "four", "n": 4}], "feed")
+                p.update()
+                self.assertEqual(self.status(p), {"past_flow": "EXCLUDED", "feed_flow": "COMPLETED"})
+                self.assertEqual(len(p.rows("SELECT * FROM t")), len(rows) + 1)
+                result = p.run("--full-refresh", "t")
+                self.assertEqual(result.returncode, 2)
+                self.assertIn("[PATH_NOT_FOUND]", result.stderr)
+                self.assertEqual(len(p.rows("SELECT * FROM t")), len(rows) + 1)
+        appended = APPENDED.replace("VALUES (1, 'one'), (2, 'zwei') AS v(id, name)", "old")
+        with project(appended) as p:
+            p.query("CREATE TABLE old AS SELECT * FROM VALUES (1, 'one'), (2, 'zwei') AS v(id, name)")
+            p.add_file(FEED, "feed")
+            p.update()
+            p.query("DROP TABLE old")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), JOINED)
+            self.assertIn("[TABLE_OR_VIEW_NOT_FOUND]", p.run("--full-refresh", "t").stderr)
 
     def test_a_source_without_rows_completes_too(self):
         with project(hydrated("past first")) as p:
