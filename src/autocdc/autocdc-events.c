@@ -77,21 +77,6 @@ refuse_unknown_columns (AutoCdcWork *work, GError **error)
 }
 
 static gboolean
-refuse_broken_promise (const AutoCdcWork *work, gint64 n, GError **error)
-{
-  g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
-
-  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_WHERE_NOT_SATISFIED,
-                  "flow %s into %s: %s events for which WHERE %s is not true, in batch %" G_GINT64_FORMAT,
-                  work->plan->name, work->plan->target, count, work->plan->where, work->batch->batch_id);
-  base_error_add_param (error, "count", count);
-  base_error_set_hint (error,
-                       "WHERE of APPLY CHANGES does not filter, it promises what events are like; a view over the "
-                       "source filters");
-  return FALSE;
-}
-
-static gboolean
 refuse_null_sequences (AutoCdcWork *work, gint64 n, GError **error)
 {
   g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
@@ -123,7 +108,7 @@ validate (AutoCdcWork *work, GError **error)
     return refuse_null_sequences (work, n[0], error);
   if (!refuse_null_keys (work, n + 2, error))
     return FALSE;
-  return n[1] == 0 || refuse_broken_promise (work, n[1], error);
+  return n[1] == 0 || autocdc_refuse_promise (work, n[1], "events", error);
 }
 
 /* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions and the columns to update, which follow the columns. */

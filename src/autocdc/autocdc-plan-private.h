@@ -30,6 +30,7 @@ struct AutoCdcPlan {
   gboolean deletes;          /* APPLY AS DELETE WHEN was given */
   gboolean truncates;        /* APPLY AS TRUNCATE WHEN was given */
   char *where;               /* (nullable): the condition of WHERE */
+  GPtrArray *where_columns;  /* (nullable) (element-type utf8): columns of the source that it reads */
   GPtrArray *track_columns;  /* (nullable) (element-type utf8) */
   GPtrArray *track_except;   /* (nullable) (element-type utf8) */
   GPtrArray *ignore_columns; /* (nullable) (element-type utf8) */

@@ -35,6 +35,7 @@ autocdc_plan_unref (AutoCdcPlan *plan)
   relation_plan_unref (plan->events);
   base_type_unref (plan->sequence_type);
   g_free (plan->where);
+  g_clear_pointer (&plan->where_columns, g_ptr_array_unref);
   g_clear_pointer (&plan->track_columns, g_ptr_array_unref);
   g_clear_pointer (&plan->track_except, g_ptr_array_unref);
   g_clear_pointer (&plan->ignore_columns, g_ptr_array_unref);
@@ -288,6 +289,21 @@ check_columns_to_update (const AutoCdcPlan *plan, const BaseType *schema, GError
 }
 
 static gboolean
+keep_where (AutoCdcPlan *plan, const SqlExpr *condition, const BaseType *schema, const RelationContext *context,
+            GError **error)
+{
+  g_autoptr (GArray) columns = relation_expr_columns (condition, schema, context, error);
+
+  if (!columns)
+    return FALSE;
+  plan->where = sql_print_expression (condition);
+  plan->where_columns = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < columns->len; i++)
+    g_ptr_array_add (plan->where_columns, g_strdup (base_type_field (schema, g_array_index (columns, guint, i))->name));
+  return TRUE;
+}
+
+static gboolean
 bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, const RelationContext *context,
              GError **error)
 {
@@ -310,7 +326,6 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
       g_array_append_val (items, conditions[i]);
   plan->deletes = flow->delete_when != NULL;
   plan->truncates = flow->truncate_when != NULL;
-  plan->where = flow->where ? sql_print_expression (flow->where) : NULL;
   if (plan->columns_to_update) {
     RelationItem update = { .column = (guint) base_type_field_index (schema, plan->columns_to_update, TRUE) };
 
@@ -353,6 +368,7 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
       !check_condition (plan, "APPLY AS DELETE WHEN", flow->delete_when, schema, context, error) ||
       !check_condition (plan, "APPLY AS TRUNCATE WHEN", flow->truncate_when, schema, context, error) ||
       !check_condition (plan, "WHERE", flow->where, schema, context, error) ||
+      (flow->where && !keep_where (plan, flow->where, schema, context, error)) ||
       !bind_events (plan, flow, source, context, error))
     return FALSE;
   if (!(layout = autocdc_layout_new (plan, target, error)))

@@ -1,4 +1,4 @@
-/* Writing memory into state files. */
+/* What a batch writes besides rows: memory into state files. */
 #pragma once
 
 #include "autocdc-work-private.h"
@@ -25,6 +25,9 @@ GPtrArray *autocdc_state_choose (const GPtrArray *files, gint64 n_new);
  * that expired. */
 gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapshot, gint64 n_new,
                               gint64 *n_expired, GError **error);
+
+/* Once all rows are staged: checks WHERE for those that are written or go; {new columns} has the target's. */
+gboolean autocdc_check_promise (AutoCdcWork *work, WriteBatch *write, GError **error);
 
 /* Puts the layout's domain, and the features that it needs, into the commit. */
 void autocdc_put_domain (AutoCdcWork *work, WriteBatch *write);

@@ -149,6 +149,8 @@ void autocdc_set_no_values (AutoCdcWork *work);
 gboolean autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* {events}, work->truncate; validates. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
+/* Refuses a batch for @n events or rows that break the promise of WHERE. FALSE. */
+gboolean autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error);
 /* Takes truncates out of {events}. */
 gboolean autocdc_take_truncates (AutoCdcWork *work, GError **error);
 /* Begins a try: the truncate that the target knows. */

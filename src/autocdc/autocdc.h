@@ -77,7 +77,7 @@ AutoCdcFlow autocdc_flow_from_sql (const SqlAutoCdc *clauses, const char *name, 
  * autocdc_flow_check:
  *
  * The checks of a flow's clauses that need no schema: the combinations of autocdc.md §2.3, and the clauses that this engine
- * does not run, refused as UNSUPPORTED_FEATURE by name (BITEMPORAL, FROM SNAPSHOT, WHERE). A combination error comes before a
+ * does not run, refused as UNSUPPORTED_FEATURE by name (BITEMPORAL, FROM SNAPSHOT). A combination error comes before a
  * refusal.
  */
 gboolean autocdc_flow_check (const AutoCdcFlow *flow, GError **error);

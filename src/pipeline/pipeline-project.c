@@ -249,10 +249,18 @@ check_table_clauses (Reader *reader, const SqlCreateTable *table)
 static void
 check_properties (Reader *reader, const SqlPropertyList *properties)
 {
-  for (guint i = 0; i < properties->n; i++)
-    if (properties->items[i].value == NULL)
+  for (guint i = 0; i < properties->n; i++) {
+    const char *key = properties->items[i].key, *value = properties->items[i].value;
+    gint64 seconds;
+
+    if (value == NULL)
       problem (reader, &properties->items[i].position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-               "The property \"%s\" needs a constant value", properties->items[i].key);
+               "The property \"%s\" needs a constant value", key);
+    else if (g_ascii_strcasecmp (key, "pipelines.cdc.tombstoneGCThresholdInSeconds") == 0 &&
+             (!base_text_parse_int64 (value, &seconds) || seconds < -1))
+      problem (reader, &properties->items[i].position, SLUICE_ERROR_INVALID_CONF_VALUE,
+               "The property \"%s\" is a number of seconds, or -1 for ever, not '%s'", key, value);
+  }
 }
 
 char *

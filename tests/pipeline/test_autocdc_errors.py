@@ -214,6 +214,35 @@ class Batches(unittest.TestCase):
             self.assertIn("nothing", result.stderr)
             self.assertEqual((p.rows("SELECT * FROM t"), log_of(p)), (before, log))
 
+    def test_where_of_apply_changes_is_a_promise(self):
+        """§2.4: it does not filter; events and touched rows that break it fail the batch."""
+        sql = """CREATE STREAMING TABLE src AS SELECT * FROM STREAM read_files('${source}/src', format => 'json', schema => 'id INT, n INT');
+            CREATE STREAMING TABLE t; APPLY CHANGES INTO t FROM STREAM src KEYS (id) WHERE id < 10 AND n >= 0 SEQUENCE BY n;"""
+        with Project(sql) as p:
+            p.add_file([{"id": 1, "n": 1}, {"id": 2, "n": 1}], "src")
+            p.update()
+            p.query("UPDATE t SET n = -7 WHERE id = 2")
+            p.add_file([{"id": 1, "n": 2}], "src")
+            p.update()
+            p.add_file([{"id": 1, "n": 3}, {"id": 2, "n": 3}], "src")
+            result = p.run()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("[AUTOCDC_MICROBATCH_VALIDATION.WHERE_NOT_SATISFIED]", result.stderr)
+            self.assertIn("1 rows of the target", result.stderr)
+            p.query("UPDATE t SET n = 7 WHERE id = 2")
+            p.add_file([{"id": 11, "n": 3}, {"id": 12, "n": 3}, {"id": 3, "n": None}], "src")
+            self.assertEqual(p.run().returncode, 1)
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, 3), (2, 3)])  # the batch before came again
+
+    def test_retention_is_a_number(self):
+        for value in ("two days", "1.5", "-2", ""):
+            with self.subTest(value), Project(one() +
+                                              f"CREATE STREAMING TABLE u TBLPROPERTIES ('pipelines.cdc.tombstoneGCThresholdInSeconds' = '{value}')"
+                                              " AS SELECT * FROM STREAM src;") as p:
+                result = p.run()
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("[INVALID_CONF_VALUE]", result.stderr)
+
     def test_a_struct_sequence_is_null_only_as_a_whole(self):
         with Project(one(sequence="STRUCT(n, op)")) as p:
             p.add_file([{"id": 1, "name": "a", "n": None, "op": "U"}, {"id": 1, "name": "b", "n": 1, "op": None}], "src")

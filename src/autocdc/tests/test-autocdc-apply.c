@@ -368,6 +368,63 @@ test_bad_truncates_write_nothing (void)
   assert_rows (bench, "1,a");
 }
 
+/* ---- WHERE ---- */
+
+static void
+promise (Bench *bench, const char *condition)
+{
+  g_autoptr (GError) error = NULL;
+
+  bench->flow.where = condition ? sql_parse_expression (bench->arena, condition, -1, NULL, &error) : NULL;
+  g_assert_no_error (error);
+}
+
+#define BROKEN "AUTOCDC_MICROBATCH_VALIDATION.WHERE_NOT_SATISFIED"
+
+static void
+test_where_is_a_promise (void)
+{
+  for (AutoCdcType type = AUTOCDC_SCD1; type <= AUTOCDC_SCD2; type++) {
+    g_autoptr (Bench) bench = bench_new (type);
+    g_autoptr (GError) error = NULL;
+    AutoCdcOutcome outcome = { 0 };
+
+    promise (bench, "id < 10 AND q >= 0");
+    apply_ok (bench, PLAIN, U (1, a, 1) ", " U (2, b, 1));
+    g_assert_false (
+        apply (bench, PLAIN, U (10, c, 2) ", " U (3, c, 2) ", (4::BIGINT, 'd', -1::BIGINT, 'U')", &outcome, &error));
+    g_assert_cmpstr (base_error_condition (error), ==, BROKEN);
+    g_assert_nonnull (strstr (error->message, "2 events"));
+    apply_ok (bench, PLAIN, U (3, c, 2));
+    assert_rows (bench, type == AUTOCDC_SCD1 ? "1,a; 2,b; 3,c" : "1,a,1,-; 2,b,1,-; 3,c,2,-");
+  }
+}
+
+/* Rows of the target that a batch touches are looked at too, where they have what the condition reads. */
+static void
+test_where_of_touched_rows (void)
+{
+  for (guint vectors = 0; vectors < 2; vectors++) {
+    g_autoptr (Bench) bench = truncating_bench ();
+
+    g_hash_table_insert (bench->properties, "delta.enableDeletionVectors", vectors ? "true" : "false");
+    apply_ok (bench, PLAIN, U (1, a, 1) ", " U (2, bad, 1));
+    promise (bench, "v <> 'bad'");
+    apply_ok (bench, PLAIN, U (1, b, 2));
+    apply_ok (bench, PLAIN, U (2, late, 0)); /* touches nothing */
+    apply_fails (bench, PLAIN, U (2, good, 3), BROKEN);
+    apply_fails (bench, PLAIN, "(2::BIGINT, 'good', 3::BIGINT, 'D')", BROKEN);
+    apply_fails (bench, PLAIN, "(0::BIGINT, 'good', 3::BIGINT, 'T')", BROKEN);
+    assert_rows (bench, "1,b; 2,bad");
+    promise (bench, "op <> 'X'"); /* no column of the target */
+    apply_ok (bench, PLAIN, U (2, good, 3));
+    apply_fails (bench, PLAIN, "(2::BIGINT, 'x', 4::BIGINT, 'X')", BROKEN);
+    promise (bench, NULL);
+    apply_ok (bench, PLAIN, U (2, bad, 4));
+    assert_rows (bench, "1,b; 2,bad");
+  }
+}
+
 /* ---- another writer ---- */
 
 typedef struct {
@@ -909,6 +966,8 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/truncate-removes-whole-files", test_truncate_removes_whole_files);
   g_test_add_func ("/autocdc/apply/bad-truncates-write-nothing", test_bad_truncates_write_nothing);
   g_test_add_func ("/autocdc/apply/another-writer-is-truncated", test_another_writer_is_truncated);
+  g_test_add_func ("/autocdc/apply/where-is-a-promise", test_where_is_a_promise);
+  g_test_add_func ("/autocdc/apply/where-of-touched-rows", test_where_of_touched_rows);
   g_test_add_func ("/autocdc/apply/another-writer-wins", test_another_writer_wins);
   g_test_add_func ("/autocdc/apply/old-tombstones-go", test_old_tombstones_go);
   g_test_add_func ("/autocdc/apply/no-retention-in-order", test_no_retention_in_order);
