@@ -1,6 +1,7 @@
 /* Schemas of a feed, and which data fits which (cdf.md §1.2, §2.11, §6.3). */
 #include "base-error.h"
 #include "base-text.h"
+#include "delta-widening.h"
 #include "feed-private.h"
 
 #include <string.h>
@@ -103,6 +104,43 @@ find_column (DeltaMetadata *before, DeltaMetadata *read, const BaseField *field)
   return base_type_field_index (old, field->name, FALSE);
 }
 
+/* Whether @now is @old with wider types and further leaves: old files are read as @now. */
+static gboolean
+type_grew (const BaseType *old, DeltaMapping old_mapping, const BaseType *now, DeltaMapping now_mapping)
+{
+  if (base_type_kind (old) != base_type_kind (now) || !base_type_is_nested (old))
+    return base_type_equal (old, now, BASE_TYPE_EQUAL_EXACT) || delta_type_can_widen (old, now);
+  switch (base_type_kind (old)) {
+  case BASE_TYPE_ARRAY:
+    return type_grew (base_type_element (old), old_mapping, base_type_element (now), now_mapping);
+  case BASE_TYPE_MAP:
+    return type_grew (base_type_key (old), old_mapping, base_type_key (now), now_mapping) &&
+           type_grew (base_type_value (old), old_mapping, base_type_value (now), now_mapping);
+  default:
+    break;
+  }
+  for (guint i = 0; i < base_type_n_fields (old); i++) {
+    const BaseField *field = base_type_field (old, i);
+    int at = base_type_field_index (now, field->name, FALSE);
+    const BaseField *target = at >= 0 ? base_type_field (now, (guint) at) : NULL;
+    if (target == NULL ||
+        !g_str_equal (delta_field_physical_name (field, old_mapping),
+                      delta_field_physical_name (target, now_mapping)) ||
+        !type_grew (field->type, old_mapping, target->type, now_mapping))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+field_grew (const BaseField *old, DeltaMetadata *before, const BaseField *now, DeltaMetadata *read)
+{
+  DeltaMapping old_mapping = delta_metadata_mapping (before), now_mapping = delta_metadata_mapping (read);
+
+  return g_str_equal (delta_field_physical_name (old, old_mapping), delta_field_physical_name (now, now_mapping)) &&
+         type_grew (old->type, old_mapping, now->type, now_mapping);
+}
+
 /* Fields without a name and an id in files get ones that no file of @before has. @schema: (transfer full). */
 static BaseType *
 map_absent (DeltaMetadata *before, BaseType *schema)
@@ -132,7 +170,7 @@ feed_schema_of_deleted (DeltaMetadata *before, DeltaMetadata *read)
     int at = find_column (before, read, field);
     const BaseField *source = at >= 0 ? base_type_field (delta_metadata_schema (before), (guint) at) : NULL;
     if (source != NULL && !base_type_equal (source->type, field->type, BASE_TYPE_EQUAL_EXACT))
-      source = NULL;
+      source = field_grew (source, before, field, read) ? field : NULL;
     /* The name and the id of a column that @before lacks may be those of another one in its files. */
     base_struct_builder_add (builder, field->name, source != NULL ? source->type : field->type, TRUE,
                              source != NULL ? source->metadata

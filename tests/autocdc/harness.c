@@ -611,12 +611,11 @@ wanted_changes (Check *check)
       same, before, list, check->c->n_loaded % 2);
 }
 
-/* The recorded feed of the batch's commit is the difference by identity, and nothing else. */
+/* The feed of the versions from the outcome's to @end, when the table has one. */
 static gboolean
-find_changes (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GError **error)
+open_feed (Check *check, GArray *columns, const AutoCdcOutcome *outcome, gint64 end, GError **error)
 {
-  FeedRequest range_request = { .start = { FEED_BOUND_VERSION, outcome->version },
-                                .end = { FEED_BOUND_VERSION, outcome->version } };
+  FeedRequest range_request = { .start = { FEED_BOUND_VERSION, outcome->version }, .end = { FEED_BOUND_VERSION, end } };
   DeltaScanColumn type = { base_type_n_fields (delta_snapshot_schema (check->snapshot)), FEED_CHANGE_TYPE };
   FeedScanRequest request = { 0 };
   g_autoptr (FeedRange) range = NULL;
@@ -627,10 +626,18 @@ find_changes (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GErr
   g_array_append_val (columns, type);
   request.columns = (DeltaScanColumn *) (gpointer) columns->data;
   request.n_columns = columns->len;
-  if (!(range = feed_range_new (check->c->table, &range_request, NULL, NULL, error)) ||
-      !(check->feed = feed_scan_new (range, &request, NULL, error)))
+  return (range = feed_range_new (check->c->table, &range_request, NULL, NULL, error)) &&
+         (check->feed = feed_scan_new (range, &request, NULL, error));
+}
+
+/* The feed of the batch's commit is the difference by identity, and nothing else. */
+static gboolean
+find_changes (Check *check, GArray *columns, const AutoCdcOutcome *outcome, GError **error)
+{
+  if (!open_feed (check, columns, outcome, outcome->version, error))
     return FALSE;
-  check->changes = wanted_changes (check);
+  if (check->feed)
+    check->changes = wanted_changes (check);
   return TRUE;
 }
 
@@ -1012,6 +1019,66 @@ run_maintenance (Case *c, json_t *json, guint number, GError **error)
   return check_target (c, c->batch, number, &outcome, error);
 }
 
+/* Whether an earlier version cannot be read any more. */
+static gboolean
+has_lost_versions (Case *c)
+{
+  json_t *steps = json_object_get (c->json, "batches");
+
+  for (gsize i = 0; i < json_array_size (steps); i++) {
+    const char *kind = base_json_string (json_array_get (steps, i), "maintain");
+
+    if (g_strcmp0 (kind, "vacuum") == 0 || g_strcmp0 (kind, "cleanup") == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* The feed of all versions, replayed on nothing, gives the rows. A feed that the schema's changes cut is not asked. */
+static gboolean
+check_replay (Case *c, guint number, GError **error)
+{
+  static const int cut[] = { SLUICE_ERROR_DELTA_CHANGELOG_SCHEMA_CHANGE_IN_RANGE,
+                             SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE,
+                             SLUICE_ERROR_DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA };
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (c->table, NULL, error);
+  g_auto (Check) check = { .c = c, .batch = c->batch, .number = number, .snapshot = snapshot };
+  AutoCdcOutcome all = { .version = 0 };
+  g_autoptr (GArray) columns = NULL;
+  g_autoptr (GError) failure = NULL;
+  g_autofree char *changes = NULL, *list = NULL, *replayed = NULL, *rows = NULL, *sql = NULL;
+  gint64 n;
+
+  if (!snapshot)
+    return FALSE;
+  if (has_lost_versions (c) || !(columns = target_columns (&check)))
+    return TRUE;
+  if (!open_feed (&check, columns, &all, delta_snapshot_version (snapshot), &failure)) {
+    for (guint i = 0; i < G_N_ELEMENTS (cut); i++)
+      if (g_error_matches (failure, SLUICE_ERROR, cut[i]))
+        return TRUE;
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return FALSE;
+  }
+  if (!check.feed)
+    return TRUE;
+  list = row_list (&check);
+  changes = changes_of_feed (&check);
+  replayed = g_strdup_printf ("SELECT %s, CASE WHEN %s IN ('insert', 'update_postimage') THEN 1 ELSE -1 END AS case_n"
+                              " FROM (%s)",
+                              list, FEED_CHANGE_TYPE, changes);
+  rows = g_strdup_printf ("SELECT %s, -1 FROM case_rows_%u", list, (c->n_loaded + 1) % 2);
+  sql = g_strdup_printf ("SELECT count(*) FROM (SELECT %s FROM (%s UNION ALL %s) GROUP BY ALL HAVING sum(case_n) <> 0)",
+                         list, replayed, rows);
+  if (!duck_session_query_int64 (c->checks, sql, NULL, &n, NULL, error))
+    return FALSE;
+  if (n == 0)
+    return TRUE;
+  fail (c, number, "the feed from the first version on does not give the rows");
+  print_rows (c, "feed", changes);
+  return print_rows (c, "rows", rows);
+}
+
 static gboolean
 run_again (Case *c, guint number, GError **error)
 {
@@ -1022,6 +1089,8 @@ run_again (Case *c, guint number, GError **error)
   if (!json || json_is_true (json_object_get (c->json, "golden")))
     return TRUE;
   next = c->batch_ids[run_of (json)];
+  if (!check_replay (c, number, error))
+    return FALSE;
   if (!apply (c, json, next - 1, &outcome, error))
     return FALSE;
   if (outcome.version != -1)

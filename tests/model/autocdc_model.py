@@ -115,7 +115,7 @@ def rebuilt(flow, state, columns):
 
 def shown(flow, column, value):
     """{column: value} as a row shows it that was written before the column had all its leaves, or before it was there."""
-    if len(flow.paths(column)) == 1:
+    if flow.paths(column) == [(column,)]:
         return {column: padded(value, flow.shapes.get(column))}
     return rebuilt(flow, {path: at(value, path[1:]) for path in flow.paths(column)}, [column])
 
