@@ -46,8 +46,8 @@ find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done,
 static gboolean
 count_general (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
 {
-  gboolean may_be_late =
-      work->plan->type == AUTOCDC_SCD1 && (work->has_rows || work->has_state || work->layout->domain->truncate);
+  gboolean may_be_late = work->plan->type == AUTOCDC_SCD1 && !work->snapshot &&
+                         (work->has_rows || work->has_state || work->layout->domain->truncate);
   gint64 values[4];
 
   autocdc_work_define (
@@ -183,10 +183,12 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
   WriteRowsFlags flags =
       (write_batch_tracks_rows (write) ? WRITE_ROWS_ROW_ID : 0) | (changes ? WRITE_ROWS_CHANGE_TYPE : 0);
   g_autoptr (GString) hash = g_string_new (NULL);
-  g_autofree char *rows = NULL, *old_rows = NULL, *gone = NULL;
+  g_autofree char *rows = NULL, *old_rows = NULL, *gone = NULL, *hidden = NULL;
 
   if (!stage_cleared (work, write, changes, error))
     return FALSE;
+  if (counts->n_inserted + counts->n_deleted + counts->n_updated == 0)
+    return TRUE;
   set_columns (work, "new columns", "n", FALSE);
   set_columns (work, "old columns", "r", TRUE);
   autocdc_append_hash (work, hash, "n");
@@ -194,13 +196,13 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
   autocdc_work_set (work, "old rows", g_hash_table_lookup (work->pieces, work->keeps_old ? "old" : "rows"));
   autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
   autocdc_work_set (work, "hidden gen", work->layout->domain->hidden_gen ? ", coalesce(n.hg, 0) AS h3" : "");
+  hidden = autocdc_work_text (work, ", n.hs AS h0, n.hb AS h1, coalesce(n.hh, {hash}) AS h2{hidden gen}");
+  autocdc_work_set (work, "hidden", work->layout->domain->of_snapshots ? "" : hidden);
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0) {
-    rows = autocdc_work_text (
-        work,
-        "SELECT {new columns}, n.hs AS h0, n.hb AS h1, coalesce(n.hh, {hash}) AS h2{hidden gen}{row id}{change type}"
-        " FROM {diff} n WHERE n.act IN (1, 3)");
+    rows = autocdc_work_text (work,
+                              "SELECT {new columns}{hidden}{row id}{change type} FROM {diff} n WHERE n.act IN (1, 3)");
     if (!write_rows (work, write, rows, flags, error))
       return FALSE;
   }
@@ -214,6 +216,23 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
                                " _change_type FROM {marks} d JOIN {old rows} r ON r.ix = d.rr"
                                " WHERE d.act IN (2, 3)");
   return write_old_rows (work, write, old_rows, error);
+}
+
+/* The version is taken, unless it is none without changes. Statements' rows were compared, all of them. */
+static void
+stage_version (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts)
+{
+  const AutoCdcSnapshot *snapshot = work->snapshot;
+  AutoCdcDomain *domain = work->layout->domain;
+
+  if (!snapshot->only_changes || counts->n_inserted + counts->n_deleted + counts->n_updated > 0) {
+    g_free (domain->snapshot_version);
+    domain->snapshot_version = g_strdup (snapshot->version.text);
+    domain->n_snapshot_rows = work->n_events;
+    domain->snapshot_time_us = snapshot->read_us;
+  }
+  domain->gen = 0;
+  autocdc_put_domain (work, write);
 }
 
 static void
@@ -235,8 +254,7 @@ static gboolean
 commit (AutoCdcWork *work, WriteBatch *write, const AutoCdcOutcome *outcome, DeltaCommitResult *result, GError **error)
 {
   g_autoptr (json_t) parameters =
-      json_pack ("{s:s, s:s, s:s}", "flow", work->plan->name, "queryId", work->batch->run_id, "scdType",
-                 work->plan->type == AUTOCDC_SCD1 ? "1" : "2");
+      json_pack ("{s:s, s:s}", "flow", work->plan->name, "scdType", work->plan->type == AUTOCDC_SCD1 ? "1" : "2");
   g_autoptr (json_t) metrics = json_pack (
       "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "numSourceRows", (json_int_t) outcome->n_source_events, "numUpsertedRows",
       (json_int_t) outcome->n_upserted_rows, "numDeletedRows", (json_int_t) outcome->n_deleted_rows, "numStateRows",
@@ -245,7 +263,13 @@ commit (AutoCdcWork *work, WriteBatch *write, const AutoCdcOutcome *outcome, Del
   g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, work->batch->batch_id);
   WriteCommit commit = { .operation = "AUTO CDC", .parameters = parameters, .metrics = metrics, .reads_table = TRUE };
 
-  json_object_set_new (parameters, "epochId", json_string (epoch));
+  if (work->snapshot) {
+    commit.operation = "AUTO CDC FROM SNAPSHOT";
+    json_object_set_new (parameters, "snapshotVersion", json_string (work->layout->domain->snapshot_version));
+  } else {
+    json_object_set_new (parameters, "queryId", json_string (work->batch->run_id));
+    json_object_set_new (parameters, "epochId", json_string (epoch));
+  }
   return write_batch_commit (write, &commit, result, error);
 }
 
@@ -292,6 +316,9 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
   work->keeps_old = work->has_general = work->has_rows = work->has_state = FALSE;
   work->simple_counts = (AutoCdcCounts){ 0 };
+  if (work->snapshot)
+    return autocdc_compare_snapshot (work, snapshot, error) &&
+           (work->n_changes == 0 || compute_generally (work, error));
   if (!autocdc_reduce_events (work, error))
     return FALSE;
   is_empty = work->layout->domain->files->len == 0 && delta_snapshot_n_files (snapshot) == 0;
@@ -309,7 +336,7 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 static gboolean
 check_memory (const AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
-  if (!work->layout->is_new || delta_snapshot_txn_version (snapshot, work->batch->run_id, -1) < 0)
+  if (!work->layout->is_new || work->snapshot || delta_snapshot_txn_version (snapshot, work->batch->run_id, -1) < 0)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
                   "%s has no domain %s any more, and flow %s has written batches into it", work->plan->target,
@@ -330,7 +357,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   gint64 n_expired;
 
   *finished = TRUE;
-  if (!snapshot || !find_progress (work, snapshot, &outcome->already_done, error))
+  if (!snapshot || (!work->snapshot && !find_progress (work, snapshot, &outcome->already_done, error)))
     return FALSE;
   if (outcome->already_done)
     return TRUE;
@@ -340,7 +367,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!autocdc_hear_truncates (work, error) || !check_memory (work, snapshot, error))
     return FALSE;
   outcome->n_state_rows = state_rows (layout->domain);
-  if (work->n_read == 0)
+  if (work->n_read == 0 && !work->snapshot)
     return TRUE;
   if (layout->adopts && !autocdc_check_adopted (work, snapshot, error))
     return FALSE;
@@ -349,7 +376,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   outcome->n_late_events = (guint64) counts.n_late;
   outcome->n_ties = (guint64) work->n_ties;
   if (counts.n_inserted + counts.n_deleted + counts.n_updated + counts.n_facts == 0 && !layout->schema_changed &&
-      !layout->adopts && !work->clears)
+      !layout->adopts && !work->clears && (!work->snapshot || work->snapshot->only_changes))
     return TRUE;
 
   outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);
@@ -360,7 +387,10 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
     return FALSE;
   outcome->n_tombstones_removed = (guint64) n_expired;
   outcome->n_state_rows = state_rows (layout->domain);
-  stage_progress (work, write);
+  if (work->snapshot)
+    stage_version (work, write, &counts);
+  else
+    stage_progress (work, write);
   if (!commit (work, write, outcome, result, error))
     return FALSE;
   *finished = result->outcome == DELTA_COMMIT_DONE;
@@ -369,20 +399,15 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   return TRUE;
 }
 
-gboolean
-autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
-               BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error)
+static gboolean
+apply (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, batch, context, cancel);
-
-  if (!autocdc_read_events (work, error))
-    return FALSE;
   for (guint i = 0; i < MAX_TRIES; i++) {
     AutoCdcOutcome tried = { .version = -1, .n_source_events = (guint64) work->n_read };
     DeltaCommitResult result = { 0 };
     gboolean finished, ok;
 
-    if (!base_cancel_check (cancel, error))
+    if (!base_cancel_check (work->cancel, error))
       return FALSE;
     ok = try_batch (work, target, &tried, &result, &finished, error);
     if (ok && !finished && i + 1 == MAX_TRIES)
@@ -396,5 +421,26 @@ autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
     }
   }
   return base_error_set (error, SLUICE_ERROR_DELTA_CONCURRENT_WRITE, "other writers to %s won every time",
-                         plan->target);
+                         work->plan->target);
+}
+
+gboolean
+autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
+               BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error)
+{
+  g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, batch, context, cancel);
+
+  return autocdc_read_events (work, error) && apply (work, target, outcome, error);
+}
+
+gboolean
+autocdc_apply_snapshot (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcSnapshot *snapshot,
+                        const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel,
+                        AutoCdcOutcome *outcome, GError **error)
+{
+  g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, batch, context, cancel);
+
+  work->snapshot = snapshot;
+  return autocdc_read_events (work, error) && autocdc_check_snapshot (work, error) &&
+         apply (work, target, outcome, error);
 }

@@ -58,5 +58,5 @@ autocdc_find_difference (AutoCdcWork *work, GError **error)
     return FALSE;
   autocdc_work_set (work, "marks", g_hash_table_lookup (work->pieces, "diff"));
   autocdc_work_set (work, "general marks", g_hash_table_lookup (work->pieces, "diff"));
-  return find_facts (work, error);
+  return work->snapshot || find_facts (work, error); /* of snapshots, rows are all the memory there is */
 }

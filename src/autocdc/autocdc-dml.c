@@ -199,6 +199,17 @@ find_resets (AutoCdcWork *work, GError **error)
       &work->n_add, error);
 }
 
+/* {add}: what later events must know. Later snapshots find the rows themselves. */
+static gboolean
+remember (AutoCdcDml *dml, GError **error)
+{
+  AutoCdcWork *work = dml->work;
+
+  if (work->layout->domain->of_snapshots)
+    return TRUE;
+  return work->plan->type == AUTOCDC_SCD1 ? find_newest (dml, error) : find_resets (work, error);
+}
+
 static gboolean
 stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 *n_rows, GError **error)
 {
@@ -220,13 +231,20 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 
   autocdc_work_take (work, "start", g_steal_pointer (&start));
   autocdc_work_take (work, "more", g_steal_pointer (&more));
   autocdc_work_set (work, "sequences", "");
-  if (work->plan->type == AUTOCDC_SCD1) {
+  if (work->plan->type == AUTOCDC_SCD1 && !work->layout->domain->of_snapshots) {
     g_autofree char *sequences = autocdc_work_text (work, " LEFT JOIN {newest} q ON {J:n,q}");
 
     autocdc_work_set (work, "sequences", sequences);
   }
-  rows = autocdc_work_text (work, "SELECT {added columns}, {start} AS h0, {batch set} AS h1, {hash} AS h2, {gen} AS h3"
-                                  "{more} FROM (SELECT *, {added keys}{added values} FROM {added}) n{sequences}");
+  autocdc_work_set (work, "hidden", "");
+  if (!work->layout->domain->of_snapshots) {
+    g_autofree char *hidden = autocdc_work_text (work, ", {start} AS h0, {batch set} AS h1, {hash} AS h2, {gen} AS h3");
+
+    autocdc_work_set (work, "hidden", hidden);
+  }
+  rows = autocdc_work_text (
+      work,
+      "SELECT {added columns}{hidden}{more} FROM (SELECT *, {added keys}{added values} FROM {added}) n{sequences}");
   return write_batch_rows (write, rows, flags, n_rows, error);
 }
 
@@ -246,8 +264,7 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
     return TRUE;
   autocdc_work_set (work, "gen", gen);
   autocdc_set_no_values (work);
-  if ((n_added > 0 && !refuse_nulls (work, error)) ||
-      !(work->plan->type == AUTOCDC_SCD1 ? find_newest (dml, error) : find_resets (work, error)) ||
+  if ((n_added > 0 && !refuse_nulls (work, error)) || !remember (dml, error) ||
       (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
       !autocdc_state_write (work, write, dml->snapshot, work->n_add, &n_expired, error))
     return FALSE;

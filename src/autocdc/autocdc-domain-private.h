@@ -16,6 +16,8 @@
  *   hash            the library whose hash() the hash column holds
  *   files           ["_autocdc/….parquet"]                 kept by every VACUUM
  *   state           [[rows, deletes, bytes, oldest, newest written (µs)]]   beside `files`, one each
+ *   snapshot        {"version": "4", "rows": 10, "time": 1767225600000000}  of targets of snapshots only: the last one. Their memory is this
+ *                   alone: no hidden columns, no files; a gen says that statements changed rows since
  */
 #pragma once
 
@@ -57,9 +59,15 @@ typedef struct {
   char *hidden_gen; /* (nullable): set when gen > 0 */
   char *hash;       /* whose hash() */
   GPtrArray *files; /* (element-type AutoCdcStateFile) */
+
+  gboolean of_snapshots;   /* no hidden columns, no files, no hash */
+  char *snapshot_version;  /* (nullable): of the last one, as AutoCdcVersion has it; its type is sequence_type */
+  gint64 n_snapshot_rows;  /* that it had */
+  gint64 snapshot_time_us; /* when its reading began */
 } AutoCdcDomain;
 
-AutoCdcDomain *autocdc_domain_new (void); /* empty, with fresh names of hidden columns. (transfer full) */
+/* Empty; @of_snapshots: no hidden columns, else with fresh names of theirs. (transfer full) */
+AutoCdcDomain *autocdc_domain_new (gboolean of_snapshots);
 void autocdc_domain_free (AutoCdcDomain *domain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcDomain, autocdc_domain_free)
 

@@ -33,11 +33,14 @@ domain_alloc (void)
 }
 
 AutoCdcDomain *
-autocdc_domain_new (void)
+autocdc_domain_new (gboolean of_snapshots)
 {
   AutoCdcDomain *domain = domain_alloc ();
   g_autofree char *uuid = base_text_uuid ();
 
+  domain->of_snapshots = of_snapshots;
+  if (of_snapshots)
+    return domain;
   domain->hidden_sequence = g_strdup_printf ("_autocdc-%s-sequence", uuid);
   domain->hidden_set = g_strdup_printf ("_autocdc-%s-set", uuid);
   autocdc_domain_renew_hash (domain);
@@ -49,6 +52,8 @@ autocdc_domain_renew_hash (AutoCdcDomain *domain)
 {
   g_autofree char *uuid = base_text_uuid ();
 
+  if (domain->of_snapshots)
+    return;
   g_free (domain->hidden_hash);
   g_free (domain->hash);
   domain->hidden_hash = g_strdup_printf ("_autocdc-%s-hash", uuid);
@@ -74,6 +79,7 @@ autocdc_domain_free (AutoCdcDomain *domain)
   g_free (domain->hidden_hash);
   g_free (domain->hidden_gen);
   g_free (domain->hash);
+  g_free (domain->snapshot_version);
   g_ptr_array_unref (domain->files);
   g_free (domain);
 }
@@ -302,10 +308,27 @@ parse_hidden (AutoCdcDomain *domain, const json_t *json, GError **error)
       return set_malformed (error, "hiddenColumns");
     *slot = g_strdup (name);
   }
-  if (!domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash ||
-      (domain->gen > 0 && !domain->hidden_gen))
+  if (domain->of_snapshots ? json_array_size (hidden) > 0
+                           : !domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash ||
+                                 (domain->gen > 0 && !domain->hidden_gen))
     return set_malformed (error, "hiddenColumns");
   domain->hash = g_strdup (base_json_string (json, "hash"));
+  return TRUE;
+}
+
+static gboolean
+parse_snapshot (AutoCdcDomain *domain, const json_t *json, GError **error)
+{
+  json_t *snapshot = json_object_get (json, "snapshot"), *version = json_object_get (snapshot, "version");
+
+  if (!snapshot)
+    return TRUE;
+  domain->of_snapshots = TRUE;
+  if (!json_is_null (version) && !json_is_string (version))
+    return set_malformed (error, "snapshot");
+  domain->snapshot_version = g_strdup (json_string_value (version));
+  domain->n_snapshot_rows = base_json_int64 (snapshot, "rows", 0);
+  domain->snapshot_time_us = base_json_int64 (snapshot, "time", 0);
   return TRUE;
 }
 
@@ -407,7 +430,8 @@ autocdc_domain_parse (const char *text, GError **error)
   }
   if (!check_supported (json, error) || !parse_type_and_keys (domain, json, error) ||
       !parse_choices (domain, json, error) || !parse_truncate (domain, json, error) ||
-      !parse_hidden (domain, json, error) || !parse_files (domain, json, error))
+      !parse_snapshot (domain, json, error) || !parse_hidden (domain, json, error) ||
+      !parse_files (domain, json, error))
     return NULL;
   return g_steal_pointer (&domain);
 }
@@ -418,7 +442,7 @@ autocdc_domain_begin_statement (AutoCdcDomain *domain)
   g_autofree char *uuid = base_text_uuid ();
 
   domain->gen++;
-  if (!domain->hidden_gen)
+  if (!domain->hidden_gen && !domain->of_snapshots)
     domain->hidden_gen = g_strdup_printf ("_autocdc-%s-gen", uuid);
 }
 
@@ -478,10 +502,12 @@ autocdc_domain_text (const AutoCdcDomain *domain)
                                              (json_int_t) file->size_bytes, (json_int_t) file->oldest_us,
                                              (json_int_t) file->newest_us));
   }
-  json_array_append_new (hidden,
-                         hidden_json (domain->hidden_sequence, base_type_to_json (domain->sequence_type), "sequence"));
-  json_array_append_new (hidden, hidden_json (domain->hidden_set, json_string ("binary"), "set"));
-  json_array_append_new (hidden, hidden_json (domain->hidden_hash, json_string ("long"), "hash"));
+  if (!domain->of_snapshots) {
+    json_array_append_new (
+        hidden, hidden_json (domain->hidden_sequence, base_type_to_json (domain->sequence_type), "sequence"));
+    json_array_append_new (hidden, hidden_json (domain->hidden_set, json_string ("binary"), "set"));
+    json_array_append_new (hidden, hidden_json (domain->hidden_hash, json_string ("long"), "hash"));
+  }
   if (domain->hidden_gen)
     json_array_append_new (hidden, hidden_json (domain->hidden_gen, json_string ("long"), "gen"));
 
@@ -502,5 +528,10 @@ autocdc_domain_text (const AutoCdcDomain *domain)
     json_object_set_new (json, "hash", json_string (domain->hash));
   json_object_set_new (json, "files", files);
   json_object_set_new (json, "state", state);
+  if (domain->of_snapshots)
+    json_object_set_new (json, "snapshot",
+                         json_pack ("{s:s?, s:I, s:I}", "version", domain->snapshot_version, "rows",
+                                    (json_int_t) domain->n_snapshot_rows, "time",
+                                    (json_int_t) domain->snapshot_time_us));
   return base_json_text (json);
 }

@@ -117,7 +117,8 @@ append_conditions (AutoCdcWork *work, GString *columns)
 {
   const AutoCdcPlan *plan = work->plan;
   guint next = plan->columns->len;
-  g_autofree char *sequence = g_strdup_printf ("c%u", next++);
+  g_autofree char *sequence =
+      work->snapshot ? autocdc_version_literal (&work->snapshot->version) : g_strdup_printf ("c%u", next++);
 
   autocdc_append_value (columns, sequence, plan->sequence_type, plan->sequence_type);
   if (plan->deletes)
@@ -175,10 +176,8 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
   return TRUE;
 }
 
-/* Values of the batch's events: v<i> from x<source>, NULL where the source has no such field. Of a partial target also the set b, before
- * them: what the event does not author has no value. */
-static void
-set_event_values (AutoCdcWork *work)
+void
+autocdc_set_event_values (AutoCdcWork *work)
 {
   g_autoptr (GString) values = g_string_new (NULL), flags = g_string_new ("sluice_bits(");
   guint n = autocdc_work_n_fields (work);
@@ -260,7 +259,7 @@ autocdc_reduce_events (AutoCdcWork *work, GError **error)
   gboolean newest = work->plan->type == AUTOCDC_SCD1;
 
   work->n_ties = 0;
-  set_event_values (work);
+  autocdc_set_event_values (work);
   if (!autocdc_work_make (work, "best",
                           newest
                               ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"

@@ -58,6 +58,35 @@ check_combinations (const AutoCdcFlow *flow, GError **error)
   return TRUE;
 }
 
+/* What speaks of events does not go with FROM SNAPSHOT. */
+static gboolean
+check_snapshot_clauses (const AutoCdcFlow *flow, GError **error)
+{
+  const struct {
+    gboolean given;
+    const char *clause;
+  } clauses[] = {
+    { flow->sequence_by != NULL, "SEQUENCE BY" },
+    { flow->delete_when != NULL, "APPLY AS DELETE WHEN" },
+    { flow->truncate_when != NULL, "APPLY AS TRUNCATE WHEN" },
+    { flow->ignore_null || flow->ignore_null_columns || flow->ignore_null_except, "IGNORE NULL UPDATES" },
+    { flow->columns_to_update != NULL, "COLUMNS TO UPDATE" },
+    { flow->where != NULL, "WHERE" },
+    { flow->type == AUTOCDC_BITEMPORAL, "STORED AS BITEMPORAL" },
+  };
+
+  for (guint i = 0; flow->from_snapshot && i < G_N_ELEMENTS (clauses); i++) {
+    if (!clauses[i].given)
+      continue;
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_SNAPSHOT_CLAUSE_CONFLICT,
+                    "flow %s: %s speaks of change events, and FROM SNAPSHOT has none", name_of (flow),
+                    clauses[i].clause);
+    base_error_add_param (error, "clause", clauses[i].clause);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 /* Clauses that are understood and not run. */
 static gboolean
 check_supported (const AutoCdcFlow *flow, GError **error)
@@ -66,7 +95,6 @@ check_supported (const AutoCdcFlow *flow, GError **error)
     gboolean given;
     const char *clause;
   } clauses[] = {
-    { flow->from_snapshot, "FROM SNAPSHOT" },
     { flow->type == AUTOCDC_BITEMPORAL, "STORED AS BITEMPORAL" },
   };
 
@@ -84,7 +112,7 @@ check_supported (const AutoCdcFlow *flow, GError **error)
 gboolean
 autocdc_flow_check (const AutoCdcFlow *flow, GError **error)
 {
-  return check_combinations (flow, error) && check_supported (flow, error);
+  return check_combinations (flow, error) && check_snapshot_clauses (flow, error) && check_supported (flow, error);
 }
 
 char *

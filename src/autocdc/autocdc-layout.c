@@ -153,9 +153,25 @@ check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
     base_error_set_hint (error, "a full refresh of %s begins anew with the new type", plan->target);
     return FALSE;
   }
+  if (plan->from_snapshot != domain->of_snapshots) {
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
+                    plan->from_snapshot
+                        ? "flow %s reads snapshots, %s was kept by events: its sequences are no versions"
+                        : "flow %s reads events, %s was kept by snapshots: its versions are no sequences",
+                    plan->name, plan->target);
+    base_error_set_hint (error, "a full refresh of %s begins anew with the new source", plan->target);
+    return FALSE;
+  }
   if (!base_type_equal (plan->sequence_type, domain->sequence_type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY)) {
     g_autofree char *now = base_type_text (plan->sequence_type), *then = base_type_text (domain->sequence_type);
 
+    if (plan->from_snapshot) {
+      base_error_set (error, SLUICE_ERROR_APPLY_CHANGES_FROM_SNAPSHOT_ERROR_INVALID_SNAPSHOT_VERSION_TYPE,
+                      "the version of flow %s is of type %s, the versions recorded in %s are of type %s", plan->name,
+                      now, plan->target, then);
+      base_error_set_hint (error, "cast the version, or refresh %s fully", plan->target);
+      return FALSE;
+    }
     base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
                     "SEQUENCE BY of flow %s is of type %s, the sequences recorded in %s are of type %s", plan->name,
                     now, plan->target, then);
@@ -577,7 +593,7 @@ static void
 begin_domain (AutoCdcLayout *layout)
 {
   const AutoCdcPlan *plan = layout->plan;
-  AutoCdcDomain *domain = layout->domain = autocdc_domain_new ();
+  AutoCdcDomain *domain = layout->domain = autocdc_domain_new (plan->from_snapshot);
 
   domain->type = plan->type;
   domain->sequence_type = base_type_ref (plan->sequence_type);

@@ -56,6 +56,20 @@ add_skip (AutoCdcWork *work, guint key, guint column, DeltaPredicateOp op, const
   g_array_append_val (work->skips, predicate);
 }
 
+/* Of snapshots only open rows are looked at. */
+static void
+begin_skips (AutoCdcWork *work, const BaseType *present)
+{
+  DeltaPredicate open = { .op = DELTA_PREDICATE_IS_NULL };
+
+  work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
+  work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
+  if (!work->plan->from_snapshot || work->plan->type != AUTOCDC_SCD2)
+    return;
+  open.column = (guint) base_type_field_index (present, AUTOCDC_END_AT, TRUE);
+  g_array_append_val (work->skips, open);
+}
+
 static gboolean
 find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 {
@@ -148,6 +162,24 @@ append_held (AutoCdcWork *work, GString *out, const BaseType *present)
   g_string_append (out, domain->hidden_gen ? ", t.hh, coalesce(t.hg, 0) AS hg" : ", t.hh, 0::BIGINT AS hg");
 }
 
+/* The same where snapshots are kept: an open row of SCD 2 holds the upsert at its start; one that a statement let begin later than this
+ * snapshot holds nothing. */
+static void
+append_held_of_snapshot (AutoCdcWork *work, GString *out, const BaseType *present)
+{
+  int start = base_type_field_index (present, AUTOCDC_START_AT, TRUE);
+
+  if (work->plan->type == AUTOCDC_SCD2) {
+    g_string_append_printf (out, ", t.p%d AS hs, {O:t.p%d} AS ho, CASE WHEN {O:t.p%d} < {version order} THEN ", start,
+                            start, start);
+    autocdc_append_set (out, work->batch_set);
+    g_string_append (out, " END AS hb");
+  } else {
+    g_string_append (out, ", NULL::{S} AS hs, CASE WHEN false THEN {version order} END AS ho, NULL::BLOB AS hb");
+  }
+  g_string_append (out, ", 0::BIGINT AS hh, 0::BIGINT AS hg");
+}
+
 /* The list of columns that a look-up gives, from the scan's. */
 static char *
 row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
@@ -165,7 +197,10 @@ row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
                             base_type_field_index (present, AUTOCDC_END_AT, TRUE));
   else
     g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
-  append_held (work, out, present);
+  if (work->layout->domain->of_snapshots)
+    append_held_of_snapshot (work, out, present);
+  else
+    append_held (work, out, present);
   if (payload)
     append_payload (work, out, present);
   return autocdc_work_text (work, out->str);
@@ -218,7 +253,9 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
     { domain->hidden_hash, long_type, "hh" },
   };
   DeltaScanValue place = { long_type, "place" };
-  DeltaScanRequest request = { .hidden = hidden, .n_hidden = 3, .file_index_name = "fi", .row_number_name = "rn" };
+  DeltaScanRequest request = {
+    .hidden = hidden, .n_hidden = domain->of_snapshots ? 0 : 3, .file_index_name = "fi", .row_number_name = "rn"
+  };
 
   if (domain->hidden_gen)
     hidden[request.n_hidden++] = (DeltaScanHidden){ domain->hidden_gen, long_type, "hg" };
@@ -243,8 +280,7 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
     return delta_scan_new (snapshot, &request, work->cancel, error);
   }
   if (!work->skips) {
-    work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
-    work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
+    begin_skips (work, present);
     if (delta_snapshot_n_files (snapshot) > 1 && !work->clears && !find_skips (work, present, error))
       return NULL;
   }
@@ -263,6 +299,44 @@ define_no_rows (AutoCdcWork *work, const char *name)
       " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh, 0::BIGINT AS hg{V} FROM {reduced} WHERE false");
 }
 
+/* ` WHERE …` of a look-up: the open rows, where snapshots are kept. */
+static void
+set_open_only (AutoCdcWork *work, const BaseType *present)
+{
+  g_autoptr (GString) condition = g_string_new (NULL);
+
+  if (work->plan->from_snapshot && work->plan->type == AUTOCDC_SCD2)
+    g_string_append_printf (condition, " WHERE t.p%d IS NULL", base_type_field_index (present, AUTOCDC_END_AT, TRUE));
+  autocdc_work_take (work, "open only", g_steal_pointer (&condition));
+}
+
+gboolean
+autocdc_define_open_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *any, GError **error)
+{
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  g_autoptr (GString) columns = g_string_new (NULL);
+
+  *any = !work->layout->is_new && delta_snapshot_n_files (snapshot) > 0;
+  if (!*any)
+    return TRUE;
+  g_clear_pointer (&work->scan, delta_scan_unref);
+  begin_skips (work, present);
+  work->scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
+  g_clear_pointer (&work->skips, g_array_unref); /* the next look-up is for some keys */
+  g_clear_pointer (&work->constants, g_ptr_array_unref);
+  if (!work->scan)
+    return FALSE;
+  for (guint i = 0; i < work->layout->domain->keys->len; i++)
+    g_string_append_printf (columns, "%st.p%d AS k%u", i ? ", " : "",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  append_payload (work, columns, present);
+  set_open_only (work, present);
+  autocdc_work_take (work, "open columns", g_steal_pointer (&columns));
+  autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
+  autocdc_work_define (work, "open", "SELECT {open columns} FROM ({scan}) t{open only}");
+  return TRUE;
+}
+
 gboolean
 autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload, GError **error)
 {
@@ -278,6 +352,7 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
     return FALSE;
   set_scan_keys (work, present, "q");
   set_row_id_bases (work);
+  set_open_only (work, present);
   list = row_columns (work, present, payload);
   autocdc_work_set (work, "row columns", list);
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
@@ -285,7 +360,7 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
   /* A condition on the keys, though always true, makes DuckDB push a Bloom filter of them into the scan. */
   return autocdc_work_make (work, name,
                             "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t SEMI JOIN (SELECT {K} FROM {keys}"
-                            " WHERE hash({K}) IS NOT NULL) q ON {scan keys}) t{bases}",
+                            " WHERE hash({K}) IS NOT NULL) q ON {scan keys}{open only}) t{bases}",
                             NULL, error);
 }
 

@@ -24,9 +24,11 @@ struct AutoCdcPlan {
   AutoCdcType type;
   GPtrArray *columns; /* (element-type AutoCdcColumn): selected, in source order */
   GArray *keys;       /* (element-type guint): the columns that are keys, in the order of KEYS, or of the memory */
-  /* Columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says, the columns to update. */
+  /* Columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says, the columns to update.
+   * Of a snapshot, columns alone. */
   RelationPlan *events;
   BaseType *sequence_type;
+  gboolean from_snapshot;    /* sequences are versions of snapshots */
   gboolean deletes;          /* APPLY AS DELETE WHEN was given */
   gboolean truncates;        /* APPLY AS TRUNCATE WHEN was given */
   char *where;               /* (nullable): the condition of WHERE */

@@ -1,5 +1,6 @@
 /* Clauses against the schema of the source. */
 #include "autocdc-plan-private.h"
+#include "autocdc-snapshot.h"
 #include "base-error.h"
 #include "base-text.h"
 #include "sql-print.h"
@@ -65,7 +66,7 @@ autocdc_plan_type (const AutoCdcPlan *plan)
 char *
 autocdc_plan_warning (const AutoCdcPlan *plan)
 {
-  if (!relation_plan_column_tells_time (plan->events, plan->columns->len))
+  if (plan->from_snapshot || !relation_plan_column_tells_time (plan->events, plan->columns->len))
     return NULL;
   return g_strdup_printf (
       "SEQUENCE BY of flow '%s' comes from the clock: events are ordered by when they are read, and history begins "
@@ -227,12 +228,17 @@ find_keys (AutoCdcPlan *plan, const char *const *keys, const BaseType *schema, G
 /* ---- expressions ---- */
 
 static gboolean
-bind_sequence (AutoCdcPlan *plan, const SqlExpr *sequence, const BaseType *schema, const RelationContext *context,
+bind_sequence (AutoCdcPlan *plan, const AutoCdcFlow *flow, const BaseType *schema, const RelationContext *context,
                GError **error)
 {
+  const SqlExpr *sequence = flow->sequence_by;
   gboolean deterministic = TRUE;
   g_autofree char *text = NULL;
 
+  if (plan->from_snapshot) {
+    plan->sequence_type = base_type_ref (flow->version_type);
+    return autocdc_version_type_check (plan->sequence_type, plan->name, error);
+  }
   plan->sequence_type = relation_expr_type (sequence, schema, NULL, &deterministic, context, error);
   if (!plan->sequence_type)
     return FALSE;
@@ -320,7 +326,8 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
 
     g_array_append_val (items, item);
   }
-  g_array_append_val (items, sequence);
+  if (!plan->from_snapshot)
+    g_array_append_val (items, sequence);
   for (guint i = 0; i < G_N_ELEMENTS (conditions); i++)
     if (conditions[i].expr)
       g_array_append_val (items, conditions[i]);
@@ -363,8 +370,7 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
       !check_known (plan, plan->track_except, "TRACK HISTORY ON * EXCEPT", selected, present, error) ||
       !check_known (plan, plan->ignore_columns, "IGNORE NULL UPDATES ON", selected, present, error) ||
       !check_known (plan, plan->ignore_except, "IGNORE NULL UPDATES ON * EXCEPT", selected, present, error) ||
-      !check_columns_to_update (plan, schema, error) ||
-      !bind_sequence (plan, flow->sequence_by, schema, context, error) ||
+      !check_columns_to_update (plan, schema, error) || !bind_sequence (plan, flow, schema, context, error) ||
       !check_condition (plan, "APPLY AS DELETE WHEN", flow->delete_when, schema, context, error) ||
       !check_condition (plan, "APPLY AS TRUNCATE WHEN", flow->truncate_when, schema, context, error) ||
       !check_condition (plan, "WHERE", flow->where, schema, context, error) ||
@@ -395,6 +401,7 @@ autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *
   plan->name = g_strdup (flow->name ? flow->name : "(unnamed)");
   plan->target = g_strdup (flow->target ? flow->target : plan->name);
   plan->type = flow->type ? flow->type : AUTOCDC_SCD1;
+  plan->from_snapshot = flow->from_snapshot;
   plan->columns = g_ptr_array_new_with_free_func ((GDestroyNotify) column_free);
   plan->keys = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->chosen = copy_names (flow->columns);
@@ -427,6 +434,7 @@ autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **erro
   plan->name = g_strdup (name);
   plan->target = g_strdup (name);
   plan->type = domain->type;
+  plan->from_snapshot = domain->of_snapshots;
   plan->columns = g_ptr_array_new_with_free_func ((GDestroyNotify) column_free);
   plan->keys = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->sequence_type = base_type_ref (domain->sequence_type);

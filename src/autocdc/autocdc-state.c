@@ -18,6 +18,8 @@ guint
 autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binary, const BaseType *integer,
                         WriteHiddenColumn *hidden)
 {
+  if (domain->of_snapshots)
+    return 0;
   hidden[0] = (WriteHiddenColumn){ domain->hidden_sequence, domain->sequence_type };
   hidden[1] = (WriteHiddenColumn){ domain->hidden_set, binary };
   hidden[2] = (WriteHiddenColumn){ domain->hidden_hash, integer };

@@ -1,6 +1,6 @@
 /* One try of one batch: the relations it goes through, and the text of its queries.
  *
- *   {events}   the batch as read, without its truncates: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
+ *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
  *   {best}     its keys (SCD 1) or keys and sequences (SCD 2)
  *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete), v<i> the values of field i
  *   {keys}     the keys to look up, some perhaps twice
@@ -27,6 +27,7 @@
 #pragma once
 
 #include "autocdc-plan-private.h"
+#include "autocdc-snapshot.h"
 #include "delta-scan.h"
 #include "duck-rows.h"
 
@@ -47,6 +48,7 @@ typedef struct {
   DuckSession *session;
   BaseCancel *cancel;
   const AutoCdcBatch *batch;
+  const AutoCdcSnapshot *snapshot; /* (nullable): that the batch is; run id and offsets are not set then */
   GHashTable *pieces;
   GPtrArray *relations; /* (element-type DuckRows): what autocdc_work_make() made, the first n_lasting for all tries */
   guint n_lasting, n_relations;
@@ -76,6 +78,7 @@ typedef struct {
   gint64 n_events;             /* of {events} */
   gint64 n_keys;               /* of the batch; SCD 2: keys and sequences */
   gint64 n_twice;              /* keys and identities that autocdc_normalise() found several times */
+  gint64 n_changes;            /* of a snapshot: keys in which it differs from the target */
   gint64 n_add;                /* rows of {add} */
   gint64 n_simple_deletes;     /* that {simple} has for {add} */
   AutoCdcCounts simple_counts; /* of its keys */
@@ -161,6 +164,9 @@ gboolean autocdc_hear_truncates (AutoCdcWork *work, GError **error);
 gboolean autocdc_add_truncated_keys (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* {cleared}, work->cleared_files, of {rows} and their scan. */
 gboolean autocdc_find_cleared (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* The piece `event values`, of events `e`: v<i> from x<source>, NULL where the source has no such field. Of a partial target also the set b,
+ * behind them: what the event does not author has no value. */
+void autocdc_set_event_values (AutoCdcWork *work);
 /* {best}, {reduced}, {keys}, {batch}. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
 /* A scan whose columns are p<i> by their place in the schema, fi, rn, rid (where a file holds it), hs, hb, hh. @inputs: (nullable): files
@@ -170,6 +176,13 @@ DeltaScan *autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboole
 /* The input of a scan that is the file @index of @scan; the array that autocdc_inputs_new() makes owns it. */
 GArray *autocdc_inputs_new (void);
 void autocdc_inputs_add (GArray *inputs, DeltaScan *scan, gint64 index);
+/* Refuses keys that {events} has twice. */
+gboolean autocdc_check_snapshot (AutoCdcWork *work, GError **error);
+/* {reduced}, {keys}, {batch} of a snapshot: where it differs from the open rows. work->n_changes. */
+gboolean autocdc_compare_snapshot (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* {open}: the keys and values of all open rows, in place: for one query, before any other look-up. Sets work->scan. @any: (out): there are
+ * files, else nothing was made. */
+gboolean autocdc_define_open_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *any, GError **error);
 /* The relation @name with the columns of {rows}; without @payload no v, st and en. Sets work->scan. */
 gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, gboolean payload,
                                GError **error);
@@ -209,6 +222,11 @@ void autocdc_set_shows (AutoCdcWork *work, const char *fact);
 void autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table);
 /* {diff}, {marks}, {add}. */
 gboolean autocdc_find_difference (AutoCdcWork *work, GError **error);
+
+/* One snapshot, which is above the last version: autocdc_apply() of what differs. */
+gboolean autocdc_apply_snapshot (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcSnapshot *snapshot,
+                                 const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel,
+                                 AutoCdcOutcome *outcome, GError **error);
 
 /* Appends a SELECT of facts of state files in the shape k, s, o, d, b, v, w, g; @files must not be empty. */
 gboolean autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *files, GString *out,

@@ -90,8 +90,8 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   g_clear_pointer (&work->batch_set, g_bytes_unref);
   bytes = g_new0 (guint8, layout->fields->len / 8 + 1);
   for (guint i = 0; i < layout->fields->len; i++) {
-    if (autocdc_work_field (work, i)->source < 0)
-      continue;
+    if (autocdc_work_field (work, i)->source < 0 && !work->plan->from_snapshot)
+      continue; /* a snapshot has NULL there */
     bytes[i / 8] |= (guint8) (1u << (i % 8));
     n_bytes = i / 8 + 1;
   }

@@ -57,6 +57,7 @@ typedef struct {
   gboolean from_snapshot;                 /* FROM SNAPSHOT */
   const BaseType *together; /* what all flows into the target give: autocdc_plans_agree(); NULL = it is the only one */
   gboolean may_widen;       /* the target's declaration sets delta.enableTypeWidening */
+  const BaseType *version_type; /* FROM SNAPSHOT: type of its versions (autocdc-snapshot.h) */
 } AutoCdcFlow;
 
 /**
@@ -77,7 +78,7 @@ AutoCdcFlow autocdc_flow_from_sql (const SqlAutoCdc *clauses, const char *name, 
  * autocdc_flow_check:
  *
  * The checks of a flow's clauses that need no schema: the combinations of autocdc.md §2.3, and the clauses that this engine
- * does not run, refused as UNSUPPORTED_FEATURE by name (BITEMPORAL, FROM SNAPSHOT). A combination error comes before a
+ * does not run, refused as UNSUPPORTED_FEATURE by name (BITEMPORAL). A combination error comes before a
  * refusal.
  */
 gboolean autocdc_flow_check (const AutoCdcFlow *flow, GError **error);

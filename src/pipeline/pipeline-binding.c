@@ -35,6 +35,7 @@ struct PipelineBinding {
   GPtrArray *warnings;
   GPtrArray *arenas; /* of SqlArena: queries made up here */
   guint view_depth;
+  RelationSource *function; /* (nullable) (transfer none): see pipeline_binding_set_function() */
 };
 
 static void
@@ -430,6 +431,13 @@ find_table_function (RelationResolver *base, const RelationTableFunctionRequest 
   const char *name = request->parts[request->n_parts - 1];
   RelationResolver *catalog = catalog_session_resolver (resolver->binding->options.catalog);
 
+  if (resolver->binding->function != NULL && resolver->binding->view_depth == 0 && request->n_parts == 1 &&
+      g_ascii_strcasecmp (name, resolver->binding->function->name) == 0) {
+    if (request->n_arguments > 0)
+      return base_error_set (error, SLUICE_ERROR_INCORRECT_NUMBER_OF_ARGUMENTS, "%s takes no argument", name);
+    answer->source = relation_source_ref (resolver->binding->function);
+    return TRUE;
+  }
   if (g_ascii_strcasecmp (name, "cloud_files") == 0)
     return stream_of_files (resolver, request, TRUE, answer, error);
   if (request->streaming && g_ascii_strcasecmp (name, "read_files") == 0)
@@ -503,20 +511,14 @@ pipeline_binding_query (PipelineBinding *binding, const SqlQuery *query, const P
   return relation_plan_new_query (query, pipeline_binding_context (binding, place), error);
 }
 
-RelationPlan *
-pipeline_binding_source (PipelineBinding *binding, const SqlRelation *relation, const PipelinePlace *place,
-                         GError **error)
+static RelationPlan *
+select_all (PipelineBinding *binding, const SqlRelation *relation, gboolean streaming, const PipelinePlace *place,
+            GError **error)
 {
-  SqlRelation streamed = *relation;
+  SqlRelation asked = *relation;
 
-  streamed.streaming = TRUE;
-  if (!relation->streaming) {
-    g_autofree char *bare = sql_print_relation (relation);
-
-    g_ptr_array_add (binding->warnings,
-                     g_strdup_printf ("AUTO CDC reads %s as a stream; write STREAM(%s) to say so.", bare, bare));
-  }
-  g_autofree char *printed = sql_print_relation (&streamed);
+  asked.streaming = streaming;
+  g_autofree char *printed = sql_print_relation (&asked);
   g_autofree char *text = g_strconcat ("SELECT * FROM ", printed, NULL);
   SqlArena *arena = sql_arena_new ();
   g_ptr_array_add (binding->arenas, arena);
@@ -526,6 +528,32 @@ pipeline_binding_source (PipelineBinding *binding, const SqlRelation *relation, 
   if (plan == NULL)
     sql_position_add_to_error (&relation->position, error);
   return plan;
+}
+
+RelationPlan *
+pipeline_binding_source (PipelineBinding *binding, const SqlRelation *relation, const PipelinePlace *place,
+                         GError **error)
+{
+  if (!relation->streaming) {
+    g_autofree char *bare = sql_print_relation (relation);
+
+    g_ptr_array_add (binding->warnings,
+                     g_strdup_printf ("AUTO CDC reads %s as a stream; write STREAM(%s) to say so.", bare, bare));
+  }
+  return select_all (binding, relation, TRUE, place, error);
+}
+
+RelationPlan *
+pipeline_binding_table (PipelineBinding *binding, const SqlRelation *relation, const PipelinePlace *place,
+                        GError **error)
+{
+  return select_all (binding, relation, relation->streaming, place, error);
+}
+
+void
+pipeline_binding_set_function (PipelineBinding *binding, RelationSource *function)
+{
+  binding->function = function;
 }
 
 static RelationPlan *

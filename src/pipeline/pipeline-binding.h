@@ -20,6 +20,8 @@ typedef struct StoreContext StoreContext;
 typedef struct StreamProgress StreamProgress;
 typedef struct StreamSource StreamSource;
 
+typedef struct RelationSource RelationSource;
+
 typedef struct PipelineBinding PipelineBinding;
 
 /* All (transfer none), outlive the binding. */
@@ -45,6 +47,9 @@ RelationPlan *pipeline_binding_query (PipelineBinding *binding, const SqlQuery *
 /* `SELECT *` of the source of an AUTO CDC flow, read as a stream. Returns: (transfer full). */
 RelationPlan *pipeline_binding_source (PipelineBinding *binding, const SqlRelation *relation,
                                        const PipelinePlace *place, GError **error);
+/* `SELECT *` of a relation as it was written. Returns: (transfer full). */
+RelationPlan *pipeline_binding_table (PipelineBinding *binding, const SqlRelation *relation, const PipelinePlace *place,
+                                      GError **error);
 /* The query of a view with its column names and its expectations. Returns: (transfer full). */
 RelationPlan *pipeline_binding_view (PipelineBinding *binding, const PipelineDataset *view, GError **error);
 /* Counts a dataset's expectations over @plan (a reference is taken). Returns: (transfer full): @plan itself when there are none. */
@@ -53,6 +58,10 @@ RelationPlan *pipeline_binding_expect (PipelineBinding *binding, const PipelineD
 
 /* A context for expressions that stand at @place; lives as long as the binding. */
 RelationContext *pipeline_binding_context (PipelineBinding *binding, const PipelinePlace *place);
+
+/* Lets queries bound from now on call a table function without arguments, by the name of @function; queries of views may not. It must live
+ * as long as it is set. NULL = none. */
+void pipeline_binding_set_function (PipelineBinding *binding, RelationSource *function);
 
 /* What was read so far. Borrows: the binding's life. */
 guint pipeline_binding_n_streams (const PipelineBinding *binding);

@@ -5,6 +5,7 @@
 #include "delta-transaction.h"
 #include "mview.h"
 #include "pipeline-flow-private.h"
+#include "pipeline-snapshot.h"
 #include "sql-print.h"
 #include "stream-run.h"
 #include "write-batch.h"
@@ -83,16 +84,22 @@ work_open (Work *work, const PipelineRun *run, const PipelineFlow *flow, Pipelin
   return work->target != NULL;
 }
 
+static PipelineBindingOptions
+binding_options (const Work *work)
+{
+  return (PipelineBindingOptions){ .project = work->run->project,
+                                   .catalog = work->catalog,
+                                   .session = work->duck,
+                                   .stores = work->run->stores,
+                                   .cancel = work->run->cancel,
+                                   .now_us = base_clock_now_us (&work->run->clock),
+                                   .progress = work->progress };
+}
+
 static void
 open_binding (Work *work)
 {
-  PipelineBindingOptions options = { .project = work->run->project,
-                                     .catalog = work->catalog,
-                                     .session = work->duck,
-                                     .stores = work->run->stores,
-                                     .cancel = work->run->cancel,
-                                     .now_us = base_clock_now_us (&work->run->clock),
-                                     .progress = work->progress };
+  PipelineBindingOptions options = binding_options (work);
 
   work->binding = pipeline_binding_new (&options);
 }
@@ -172,9 +179,9 @@ counts_of (RelationText *text)
 }
 
 static gboolean
-write_warnings (Work *work, GError **error)
+write_warnings (Work *work, const PipelineBinding *binding, GError **error)
 {
-  const GPtrArray *warnings = pipeline_binding_warnings (work->binding);
+  const GPtrArray *warnings = pipeline_binding_warnings (binding);
 
   for (guint i = 0; i < warnings->len; i++) {
     PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
@@ -525,6 +532,112 @@ static const StreamSourceClass answer_class = {
   .begin = answer_begin, .plan = answer_plan, .show = answer_show, .backlog = answer_backlog
 };
 
+/* ---- snapshots ---- */
+
+typedef struct {
+  PipelineSnapshots source; /* first */
+  Work *work;
+  GPtrArray *counts; /* (nullable): of the newest snapshot */
+  gboolean warned;
+} SnapshotWork;
+
+static void
+snapshot_rows_read (AutoCdcSnapshots *snapshots, RelationText *text)
+{
+  take_event_counts (text, &((SnapshotWork *) snapshots)->counts);
+}
+
+static char *
+time_text (gint64 time_us)
+{
+  g_autoptr (GDateTime) second = g_date_time_new_from_unix_utc (time_us / G_USEC_PER_SEC);
+  g_autofree char *text = g_date_time_format (second, "%Y-%m-%dT%H:%M:%S");
+
+  return g_strdup_printf ("%s.%03dZ", text, (int) (time_us / 1000 % 1000));
+}
+
+/* What became of a version; an unchanged snapshot has none. */
+static gboolean
+write_version_event (Work *work, const AutoCdcSnapshotDone *done, GError **error)
+{
+  gint64 duration_us = base_clock_now_us (&work->run->clock) - done->read_us;
+  g_autofree char *time = time_text (done->read_us);
+  g_autofree char *message =
+      done->skipped ? g_strdup_printf ("Flow '%s': the snapshot of version %s is skipped, because that of version %s "
+                                       "was processed before; a version must be above the last one.",
+                                       work->flow->name, done->version->text, done->last->text)
+                    : g_strdup_printf ("Flow '%s' processed the snapshot of version %s, which it began to read at %s.",
+                                       work->flow->name, done->version->text, time);
+  json_t *details = json_pack ("{s:s, s:s, s:I, s:s, s:s, s:I}", "type", "CDC_SNAPSHOT", "status",
+                               done->skipped ? "SKIPPED" : "COMPLETED", "duration_ms",
+                               (json_int_t) (duration_us / 1000), "snapshot_version", done->version->text,
+                               "ingestion_time", time, "num_snapshot_rows", (json_int_t) done->outcome.n_source_events);
+  PipelineEvent event = { .level = done->skipped ? PIPELINE_LEVEL_WARN : PIPELINE_LEVEL_INFO,
+                          .type = "operation_progress",
+                          .message = message,
+                          .dataset = work->flow->target->label,
+                          .flow = work->flow->name,
+                          .flow_id = stream_progress_run_id (work->progress),
+                          .batch = -1,
+                          .details = details };
+
+  return pipeline_log_write (work->run->log, &event, error);
+}
+
+static gboolean
+snapshot_done (AutoCdcSnapshots *snapshots, const AutoCdcSnapshotDone *done, GError **error)
+{
+  SnapshotWork *self = (SnapshotWork *) snapshots;
+  Work *work = self->work;
+  const AutoCdcOutcome *outcome = &done->outcome;
+
+  if ((!self->warned && !write_warnings (work, self->source.binding, error)) ||
+      (!done->unchanged && !write_version_event (work, done, error)))
+    return FALSE;
+  self->warned = TRUE;
+  if (done->skipped)
+    return TRUE;
+  work->totals->n_upserted_rows += outcome->n_upserted_rows;
+  work->totals->n_deleted_rows += outcome->n_deleted_rows;
+  return end_batch (work, -1,
+                    json_pack ("{s:I, s:I, s:I}", "num_upserted_rows", (json_int_t) outcome->n_upserted_rows,
+                               "num_deleted_rows", (json_int_t) outcome->n_deleted_rows, "num_source_events",
+                               (json_int_t) outcome->n_source_events),
+                    self->counts, error);
+}
+
+static gboolean
+apply_snapshots (Work *work, GError **error)
+{
+  g_autoptr (SqlArena) arena = sql_arena_new ();
+  AutoCdcFlow clauses = pipeline_flow_clauses (work->flow, arena);
+  g_autoptr (BaseType) declared = pipeline_dataset_declared_schema (work->flow->target);
+  PipelineBindingOptions options = binding_options (work);
+  SnapshotWork self = { .work = work };
+
+  pipeline_snapshots_init (&self.source, work->flow, &options, &work->run->clock);
+  self.source.base.rows_read = snapshot_rows_read;
+  self.source.base.done = snapshot_done;
+  gboolean good = autocdc_apply_snapshots (work->target, &clauses, declared, &self.source.base, context_of (work),
+                                           work->run->cancel, error);
+  pipeline_snapshots_clear (&self.source);
+  g_clear_pointer (&self.counts, g_ptr_array_unref);
+  return good;
+}
+
+/* The progress is the target's; the flow's own only gives it its id, and says whether a once flow is complete. */
+static gboolean
+run_snapshots (Work *work, GError **error)
+{
+  work->progress = stream_progress_open (work->run->storage, work->flow->name, STREAM_PROGRESS_MAKE,
+                                         pipeline_table_has_run, work->target, error);
+  if (work->progress == NULL)
+    return FALSE;
+  open_binding (work);
+  return apply_snapshots (work, error) && (work->totals->n_batches == 0 || compact_target (work, error)) &&
+         (!work->flow->once || note_complete (work, error));
+}
+
 /* ---- streaming flows, and those that run once ---- */
 
 static gboolean
@@ -538,7 +651,7 @@ run_stream (Work *work, gboolean *must_restart, GError **error)
   if (work->progress == NULL)
     return FALSE;
   open_binding (work);
-  if (!plan_stream (work, error) || !write_warnings (work, error))
+  if (!plan_stream (work, error) || !write_warnings (work, work->binding, error))
     return FALSE;
   work->sink =
       (StreamSink){ sink_proof, work->flow->kind == PIPELINE_FLOW_AUTOCDC ? autocdc_sink_apply : append_apply };
@@ -643,7 +756,7 @@ run_view (Work *work, GError **error)
 
   open_binding (work);
   g_autoptr (RelationPlan) query = pipeline_binding_query (work->binding, work->flow->query, &work->flow->place, error);
-  if (query == NULL || !write_warnings (work, error))
+  if (query == NULL || !write_warnings (work, work->binding, error))
     return FALSE;
   work->plan = pipeline_binding_expect (work->binding, work->flow->target, query, error);
   if (work->plan == NULL)
@@ -684,7 +797,9 @@ pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, PipelineFlo
   *must_restart = FALSE;
   if (!work_open (&work, run, flow, totals, error))
     return FALSE;
-  return flow->kind == PIPELINE_FLOW_COMPLETE ? run_view (&work, error) : run_stream (&work, must_restart, error);
+  if (flow->kind == PIPELINE_FLOW_COMPLETE)
+    return run_view (&work, error);
+  return pipeline_flow_is_snapshot (flow) ? run_snapshots (&work, error) : run_stream (&work, must_restart, error);
 }
 
 char *

@@ -9,6 +9,7 @@
 #include "delta-snapshot.h"
 #include "pipeline-flow-private.h"
 #include "pipeline-setup.h"
+#include "pipeline-snapshot.h"
 #include "sql-print.h"
 #include "sql-walk.h"
 #include "stream-progress.h"
@@ -106,7 +107,7 @@ collect_reference (const SqlRelation *relation, gpointer data)
     PipelineDataset *changed = dataset_of_changes (collect, relation->u.function.call);
     if (changed != NULL)
       add_edge (collect->node, changed);
-    if (collect->names != NULL)
+    if (collect->names != NULL && !pipeline_is_version_function (relation->u.function.call))
       g_ptr_array_add (collect->names, sql_print_relation (relation));
     return;
   }
@@ -120,6 +121,18 @@ collect_reference (const SqlRelation *relation, gpointer data)
     add_edge (collect->node, input);
   if (collect->names != NULL)
     g_ptr_array_add (collect->names, input != NULL ? g_strdup (input->label) : sql_name_text (name));
+}
+
+/* What an AUTO CDC flow reads. */
+static void
+collect_autocdc (const SqlAutoCdc *clauses, Collect *collect)
+{
+  if (clauses->source != NULL)
+    collect_reference (clauses->source, collect);
+  if (clauses->snapshot_query != NULL)
+    sql_query_each_reference (clauses->snapshot_query, collect_reference, collect);
+  if (clauses->version_query != NULL)
+    sql_query_each_reference (clauses->version_query, collect_reference, collect);
 }
 
 static void
@@ -140,8 +153,8 @@ collect_edges (PipelineGraph *graph)
       Collect collect = { graph, &graph->nodes[flow->target->index], &flow->place, names };
       if (flow->query != NULL)
         sql_query_each_reference (flow->query, collect_reference, &collect);
-      if (flow->autocdc != NULL && flow->autocdc->source != NULL)
-        collect_reference (flow->autocdc->source, &collect);
+      if (flow->autocdc != NULL)
+        collect_autocdc (flow->autocdc, &collect);
     }
     g_ptr_array_add (names, NULL);
   }
@@ -428,6 +441,16 @@ analyse_flow (PipelineGraph *graph, const PipelineFlow *flow, GError **error)
 
 /* ---- AUTO CDC ---- */
 
+static RelationPlan *
+plan_events (PipelineBinding *binding, const PipelineFlow *flow, GError **error)
+{
+  g_autoptr (RelationPlan) source = pipeline_binding_source (binding, flow->autocdc->source, &flow->place, error);
+
+  if (source == NULL || !relation_plan_check_append (source, error))
+    return NULL;
+  return pipeline_binding_expect (binding, flow->target, source, error);
+}
+
 /* The flow against its target as it is. @together: (nullable): what all flows into the target give. */
 static AutoCdcPlan *
 plan_autocdc (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *existing, const BaseType *declared,
@@ -443,12 +466,13 @@ plan_autocdc (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *exi
   g_autoptr (PipelineBinding) binding = bind_flow (graph, flow, &progress, error);
   if (binding == NULL)
     return NULL;
-  g_autoptr (RelationPlan) source = pipeline_binding_source (binding, flow->autocdc->source, &flow->place, error);
-  if (source == NULL || !relation_plan_check_append (source, error))
-    return NULL;
-  g_autoptr (RelationPlan) judged = pipeline_binding_expect (binding, flow->target, source, error);
+  g_autoptr (BaseType) version_type = NULL;
+  g_autoptr (RelationPlan) judged = pipeline_flow_is_snapshot (flow)
+                                        ? pipeline_snapshot_plan (binding, flow, existing, &version_type, error)
+                                        : plan_events (binding, flow, error);
   if (judged == NULL)
     return NULL;
+  clauses.version_type = version_type;
   return autocdc_plan_new (&clauses, judged, existing, declared, pipeline_binding_context (binding, &flow->place),
                            error);
 }

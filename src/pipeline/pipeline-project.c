@@ -266,8 +266,9 @@ check_properties (Reader *reader, const SqlPropertyList *properties)
 char *
 pipeline_property_warning (const char *key)
 {
-  static const char *const known[] = { "pipelines.reset.allowed", "pipelines.cdc.tombstoneGCThresholdInSeconds",
-                                       "pipelines.channel", "pipelines.autoOptimize.managed", NULL };
+  static const char *const known[] = { "pipelines.reset.allowed",        "pipelines.cdc.tombstoneGCThresholdInSeconds",
+                                       "pipelines.cdc.snapshot.version", "pipelines.channel",
+                                       "pipelines.autoOptimize.managed", NULL };
 
   if (!g_str_has_prefix (key, "pipelines.") || g_strv_contains (known, key))
     return NULL;
@@ -445,11 +446,14 @@ settle_targets (Reader *reader, GPtrArray *pending)
 static void
 check_flows_of (Reader *reader, const PipelineDataset *dataset)
 {
-  guint n_autocdc = 0;
+  guint n_autocdc = 0, n_snapshot = 0;
 
   reader->file = dataset->place.file;
-  for (guint i = 0; i < dataset->flows->len; i++)
-    n_autocdc += ((const PipelineFlow *) g_ptr_array_index (dataset->flows, i))->kind == PIPELINE_FLOW_AUTOCDC;
+  for (guint i = 0; i < dataset->flows->len; i++) {
+    const PipelineFlow *flow = g_ptr_array_index (dataset->flows, i);
+    n_autocdc += flow->kind == PIPELINE_FLOW_AUTOCDC;
+    n_snapshot += pipeline_flow_is_snapshot (flow);
+  }
   if (dataset->flows->len == 0)
     problem (reader, &dataset->position, SLUICE_ERROR_PIPELINE_DATASET_WITHOUT_FLOW,
              "Nothing writes the table `%s`: give it a query, or a CREATE FLOW with it as target", dataset->label);
@@ -460,6 +464,10 @@ check_flows_of (Reader *reader, const PipelineDataset *dataset)
   else if (n_autocdc > 0 && n_autocdc < dataset->flows->len)
     problem (reader, &dataset->position, SLUICE_ERROR_AUTOCDC_MIXED_FLOWS_TO_TARGET,
              "The table `%s` has AUTO CDC flows and other flows; an AUTO CDC target takes no others", dataset->label);
+  else if (n_snapshot > 0 && dataset->flows->len > 1)
+    problem (reader, &dataset->position, SLUICE_ERROR_AUTOCDC_MIXED_FLOWS_TO_TARGET,
+             "The table `%s` has a flow FROM SNAPSHOT and other flows; the target of snapshots takes no others",
+             dataset->label);
 }
 
 static void
@@ -739,6 +747,12 @@ pipeline_dataset_is_autocdc_target (const PipelineDataset *dataset)
 {
   return dataset->flows->len > 0 &&
          ((const PipelineFlow *) g_ptr_array_index (dataset->flows, 0))->kind == PIPELINE_FLOW_AUTOCDC;
+}
+
+gboolean
+pipeline_flow_is_snapshot (const PipelineFlow *flow)
+{
+  return flow->autocdc != NULL && flow->autocdc->snapshot;
 }
 
 AutoCdcFlow

@@ -109,6 +109,7 @@ const char *pipeline_dataset_property (const PipelineDataset *dataset, const cha
 gboolean pipeline_dataset_reset_allowed (const PipelineDataset *dataset);
 gboolean pipeline_dataset_is_stored (const PipelineDataset *dataset); /* a Delta table */
 gboolean pipeline_dataset_is_autocdc_target (const PipelineDataset *dataset);
+gboolean pipeline_flow_is_snapshot (const PipelineFlow *flow); /* AUTO CDC … FROM SNAPSHOT */
 
 /* The clauses of an AUTO CDC flow in the form of the room `autocdc`. Lists are made in @arena, names and trees are the project's. */
 AutoCdcFlow pipeline_flow_clauses (const PipelineFlow *flow, SqlArena *arena);

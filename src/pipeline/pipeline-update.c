@@ -318,11 +318,13 @@ write_flow_definition (Update *update, const PipelineFlow *flow, GError **error)
                           .dataset = flow->target->label,
                           .flow = flow->name,
                           .batch = -1,
-                          .details = json_pack ("{s:o, s:s, s:s, s:s, s:s, s:b, s:o}", "input_datasets",
-                                                string_list (pipeline_graph_flow_inputs (update->graph, flow)),
-                                                "output_dataset", flow->target->label, "flow_type", types[flow->kind],
-                                                "schema", ddl, "language", "SQL", "once", flow->once, "comment",
-                                                flow->comment != NULL ? json_string (flow->comment) : json_null ()) };
+                          .details =
+                              json_pack ("{s:o, s:s, s:s, s:s, s:s, s:b, s:o}", "input_datasets",
+                                         string_list (pipeline_graph_flow_inputs (update->graph, flow)),
+                                         "output_dataset", flow->target->label, "flow_type",
+                                         pipeline_flow_is_snapshot (flow) ? "SNAPSHOT_CHANGE" : types[flow->kind],
+                                         "schema", ddl, "language", "SQL", "once", flow->once, "comment",
+                                         flow->comment != NULL ? json_string (flow->comment) : json_null ()) };
   return pipeline_log_write (update->log, &event, error) && write_flow_warnings (update, flow, error);
 }
 
@@ -455,7 +457,8 @@ find_stream (const Update *update, const char *name)
 {
   for (guint i = 0; i < pipeline_project_n_flows (update->project); i++) {
     const PipelineFlow *flow = pipeline_project_flow (update->project, i);
-    if (flow->target != NULL && flow->kind != PIPELINE_FLOW_COMPLETE && base_text_equal_ignore_case (flow->name, name))
+    if (flow->target != NULL && flow->kind != PIPELINE_FLOW_COMPLETE && !pipeline_flow_is_snapshot (flow) &&
+        base_text_equal_ignore_case (flow->name, name))
       return flow;
   }
   return NULL;

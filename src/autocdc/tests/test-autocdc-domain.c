@@ -13,7 +13,7 @@ static const char *const paths[][4] = {
 static AutoCdcDomain *
 make_domain (void)
 {
-  AutoCdcDomain *domain = autocdc_domain_new ();
+  AutoCdcDomain *domain = autocdc_domain_new (FALSE);
   AutoCdcStateFile *file = g_new0 (AutoCdcStateFile, 1);
 
   domain->type = AUTOCDC_SCD2;
@@ -76,7 +76,7 @@ test_statements_have_numbers (void)
 static void
 test_fresh_names (void)
 {
-  g_autoptr (AutoCdcDomain) a = autocdc_domain_new (), b = autocdc_domain_new ();
+  g_autoptr (AutoCdcDomain) a = autocdc_domain_new (FALSE), b = autocdc_domain_new (FALSE);
 
   g_assert_cmpstr (a->hidden_sequence, !=, b->hidden_sequence);
   g_assert_true (g_str_has_prefix (a->hidden_set, "_autocdc-"));

@@ -63,7 +63,7 @@ test_few_files_and_few_writes (void)
 static void
 test_the_list_is_short_text (void)
 {
-  g_autoptr (AutoCdcDomain) domain = autocdc_domain_new ();
+  g_autoptr (AutoCdcDomain) domain = autocdc_domain_new (FALSE);
   g_autofree char *text = NULL, *lists = NULL;
   g_autoptr (json_t) json = NULL, both = NULL;
 
