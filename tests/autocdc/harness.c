@@ -29,12 +29,14 @@
 #define RUN_ID   "5c1de1ee-0000-4000-8000-00000000000%u"
 #define CLOCK_US G_GINT64_CONSTANT (1767225600000000) /* 2026-01-01 */
 #define MAX_RUNS 4
+#define SLICE    500
 
 typedef struct {
   DuckEngine *engine;
   char *root;
   GPtrArray *lines;
   gint next;
+  guint n_cases; /* done */
   gint n_failed;
   gint n_batches;
 } Harness;
@@ -1129,7 +1131,7 @@ run_line (Harness *harness, DuckSession *session, DuckSession *checks, guint num
   g_autoptr (GError) error = NULL;
   const char *line = harness->lines->pdata[number];
   g_autoptr (json_t) json = base_json_parse (line, strlen (line), "case", &error);
-  g_autofree char *root = g_strdup_printf ("%s/%u", harness->root, number);
+  g_autofree char *root = g_strdup_printf ("%s/%u", harness->root, harness->n_cases + number);
   Case c = { .harness = harness, .session = session, .checks = checks, .json = json, .arena = sql_arena_new () };
 
   c.name = json ? base_json_string (json, "name") : "?";
@@ -1221,6 +1223,35 @@ add_golden (Harness *harness)
   return TRUE;
 }
 
+/* Runs the cases that are there, and forgets them. */
+static void
+run_lines (Harness *harness, gint n_threads)
+{
+  GThread *threads[16];
+
+  harness->next = 0;
+  for (gint i = 0; i < n_threads; i++)
+    threads[i] = g_thread_new ("cases", run_thread, harness);
+  for (gint i = 0; i < n_threads; i++)
+    g_thread_join (threads[i]);
+  harness->n_cases += harness->lines->len;
+  g_ptr_array_set_size (harness->lines, 0);
+}
+
+/* A long run would not fit into memory as text. */
+static void
+run_random (Harness *harness, gint seed, gint count, gint n_threads)
+{
+  for (gint n; count > 0; seed += n, count -= n) {
+    g_autofree char *first = g_strdup_printf ("%d", seed), *size = NULL;
+
+    n = MIN (count, SLICE);
+    size = g_strdup_printf ("%d", n);
+    generate (harness, "autocdc_cases.py", (char *[]){ (char *) "--seed", first, (char *) "--count", size, NULL });
+    run_lines (harness, n_threads);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1239,7 +1270,7 @@ main (int argc, char **argv)
                              { NULL, 0, 0, 0, NULL, NULL, NULL } };
   g_autoptr (GOptionContext) options = g_option_context_new (NULL);
   DuckEngineOptions engine = { .n_threads = 1 };
-  GThread *threads[16];
+  gint64 begin = g_get_monotonic_time ();
 
   g_option_context_add_main_entries (options, entries, NULL);
   if (!g_option_context_parse (options, &argc, &argv, &error))
@@ -1248,12 +1279,8 @@ main (int argc, char **argv)
     seed = g_random_int_range (1, 100000000);
   if (stated)
     generate (&harness, "autocdc_cases.py", (char *[]){ (char *) "--stated", NULL });
-  if (count > 0) {
-    g_autofree char *a = g_strdup_printf ("%d", seed), *b = g_strdup_printf ("%d", count);
-
+  if (count > 0)
     g_print ("# random cases: --seed %d --count %d\n", seed, count);
-    generate (&harness, "autocdc_cases.py", (char *[]){ (char *) "--seed", a, (char *) "--count", b, NULL });
-  }
   if (golden && !add_golden (&harness)) {
     g_print ("1..0 # SKIP no golden cases below SLUICE_SHARED\n");
     return g_getenv ("SLUICE_REQUIRE_SHARED") ? 1 : 0;
@@ -1272,13 +1299,9 @@ main (int argc, char **argv)
   relation_kernels_register (harness.engine, &error);
   g_assert_no_error (error);
   n_threads = CLAMP (n_threads, 1, 16);
-  gint64 begin = g_get_monotonic_time ();
-
-  for (gint i = 0; i < n_threads; i++)
-    threads[i] = g_thread_new ("cases", run_thread, &harness);
-  for (gint i = 0; i < n_threads; i++)
-    g_thread_join (threads[i]);
-  g_print ("# %u cases, %d batches, %d failed, %.1f s\n", harness.lines->len, harness.n_batches, harness.n_failed,
+  run_lines (&harness, n_threads);
+  run_random (&harness, seed, count, n_threads);
+  g_print ("# %u cases, %d batches, %d failed, %.1f s\n", harness.n_cases, harness.n_batches, harness.n_failed,
            (double) (g_get_monotonic_time () - begin) / G_USEC_PER_SEC);
   g_print ("1..1\n%sok 1 - autocdc cases\n", harness.n_failed ? "not " : "");
   duck_engine_unref (harness.engine);
