@@ -8,7 +8,7 @@
  * same batch and as a new one: nothing may change.
  */
 #include "../support/tree.h"
-#include "autocdc.h"
+#include "autocdc-snapshot.h"
 #include "base-error.h"
 #include "base-json.h"
 #include "base-text.h"
@@ -779,6 +779,77 @@ clock_of (Case *c, json_t *json)
   return CLOCK_US + base_json_int64 (json, "clock", c->batch_ids[0]) * G_USEC_PER_SEC;
 }
 
+/* The target's newest version; it is made when it is not there. @snapshot: (out) (nullable): NULL = it was just made. */
+static gboolean
+open_target (Case *c, RelationPlan *rows, DeltaSnapshot **snapshot, GError **error)
+{
+  g_autoptr (AutoCdcPlan) plan = NULL;
+  gboolean exists;
+
+  if (!delta_table_exists (c->table, &exists, error))
+    return FALSE;
+  if (exists)
+    return (*snapshot = delta_table_snapshot (c->table, NULL, error)) != NULL;
+  return (plan = autocdc_plan_new (&c->flow, rows, NULL, NULL, &c->context, error)) &&
+         create_table (c, autocdc_plan_target_schema (plan), error);
+}
+
+/* ---- snapshots ---- */
+
+typedef struct {
+  AutoCdcSnapshots base;
+  Case *c;
+  RelationPlan *rows;
+  AutoCdcVersion version;
+  gboolean given;
+  AutoCdcOutcome *outcome;
+} OneSnapshot;
+
+static gboolean
+give_snapshot (AutoCdcSnapshots *snapshots, const AutoCdcVersion *last G_GNUC_UNUSED, AutoCdcSnapshot *snapshot,
+               GError **error G_GNUC_UNUSED)
+{
+  OneSnapshot *one = (OneSnapshot *) snapshots;
+
+  if (one->given)
+    return TRUE;
+  one->given = TRUE;
+  *snapshot = (AutoCdcSnapshot){ .plan = relation_plan_ref (one->rows),
+                                 .version = { base_type_ref (one->version.type), g_strdup (one->version.text) },
+                                 .read_us = CLOCK_US };
+  return TRUE;
+}
+
+static gboolean
+take_outcome (AutoCdcSnapshots *snapshots, const AutoCdcSnapshotDone *done, GError **error G_GNUC_UNUSED)
+{
+  if (!done->skipped)
+    *((OneSnapshot *) snapshots)->outcome = done->outcome;
+  return TRUE;
+}
+
+static gboolean
+apply_snapshot (Case *c, json_t *json, RelationPlan *rows, AutoCdcOutcome *outcome, GError **error)
+{
+  OneSnapshot one = {
+    .base = { .next = give_snapshot, .done = take_outcome }, .c = c, .rows = rows, .outcome = outcome
+  };
+  g_autofree char *sql = g_strdup_printf ("SELECT (%s)::VARCHAR", base_json_string (json, "version"));
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+  gboolean ok;
+
+  *outcome = (AutoCdcOutcome){ .version = -1 };
+  if (!(one.version.type = base_type_from_json (json_object_get (json, "version_type"), error)))
+    return FALSE;
+  c->flow.version_type = one.version.type;
+  ok = duck_session_query_string (c->session, sql, NULL, &one.version.text, error) &&
+       open_target (c, rows, &snapshot, error) &&
+       autocdc_apply_snapshots (c->table, &c->flow, NULL, &one.base, &c->context, NULL, error);
+  c->flow.version_type = NULL;
+  autocdc_version_clear (&one.version);
+  return ok;
+}
+
 static gboolean
 apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError **error)
 {
@@ -788,25 +859,22 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
   g_autoptr (RelationPlan) rows = NULL;
   g_autoptr (AutoCdcPlan) plan = NULL;
   g_autoptr (DeltaSnapshot) snapshot = NULL;
+  gboolean is_snapshot = base_json_string (json, "version") != NULL;
   AutoCdcBatch batch = { .run_id = run_id,
                          .batch_id = batch_id,
                          .offsets_digest = "0123456789abcdef",
                          .clock_us = clock_of (c, json),
-                         .retention_seconds = base_json_int64 (c->json, "retention", -1),
-                         .kept_bytes = (const guint64[]){ 0, 1, 2000 }[batch_id % 3] };
-  gboolean exists;
+                         .retention_seconds = base_json_int64 (c->json, "retention", -1) };
 
-  if (!schema || !delta_table_exists (c->table, &exists, error))
+  if (!schema)
     return FALSE;
-  source = relation_source_new_text ("events", base_json_string (json, "events"), schema, TRUE);
+  source = relation_source_new_text ("events", base_json_string (json, "events"), schema, !is_snapshot);
   rows = relation_plan_new_source (source);
-  if (exists && !(snapshot = delta_table_snapshot (c->table, NULL, error)))
-    return FALSE;
-  if (!(plan = autocdc_plan_new (&c->flow, rows, snapshot, NULL, &c->context, error)))
-    return FALSE;
-  if (!exists && !create_table (c, autocdc_plan_target_schema (plan), error))
-    return FALSE;
-  return autocdc_apply (c->table, plan, &batch, &c->context, NULL, outcome, error);
+  if (is_snapshot)
+    return apply_snapshot (c, json, rows, outcome, error);
+  return open_target (c, rows, &snapshot, error) &&
+         (plan = autocdc_plan_new (&c->flow, rows, snapshot, NULL, &c->context, error)) &&
+         autocdc_apply (c->table, plan, &batch, &c->context, NULL, outcome, error);
 }
 
 /* ---- faults and other writers ---- */
@@ -845,7 +913,11 @@ apply_with_fault (Case *c, json_t *json, json_t *fault, gint64 batch_id, AutoCdc
     return FALSE;
   }
   open_table (c);
-  return ok || apply (c, json, batch_id, outcome, error);
+  if (ok)
+    return TRUE;
+  ok = apply (c, json, batch_id, outcome, error);
+  outcome->already_done |= base_json_string (json, "version") && outcome->version < 0;
+  return ok;
 }
 
 /* What another process does while a batch is applied. */

@@ -10,7 +10,7 @@ except, scd (3 = bitemporal), track, track_except, ignore_null (true or a list),
 A step of `batches` is
   a batch        {schema, events, clock, run, rows, facts, fields, columns, upserted, deleted}: `schema` is Spark's JSON of the source;
                  events, rows and facts are SELECTs in DuckDB's SQL; the clock is in seconds; `run` numbers the flows into the target.
-                 Of a snapshot flow events are the snapshot, and `version` is SQL of its version. Facts have the columns k0…, s, y (bitemporal),
+                 Of a snapshot flow events are the snapshot, and `version` is SQL of its version, a `version_type`. Facts have the columns k0…, s, y (bitemporal),
                  d, for each field (a path) a<i>, v<i>: whether it is authored, and its value; and `needed`: whether it must still be known. With partial
                  updates every field of an upsert is a row of its own, and one row says that the upsert is there.
                  `fault` {n, mode}: the store fails so at its n-th operation, then the batch comes again. `beside`: a maintenance, or the
@@ -30,7 +30,7 @@ from autocdc_types import (BINARY, BOOLEAN, DATE, DECIMAL, DOUBLE, FLOAT, INTEGE
                            map_of, schema, select, shape_of, struct)
 
 # Clauses that the engine refuses by name.
-NOT_YET = {"bitemporal", "snapshot"}
+NOT_YET = {"bitemporal"}
 
 
 class Case:
@@ -116,7 +116,8 @@ class Case:
             "keys": flow.keys, "sequence": None if self.is_snapshot() else self.sequence, "system": flow.system,
             "scd": 3 if flow.scd == model.BITEMPORAL else flow.scd,
             "delete": f"{flow.op} = 'D'" if flow.op and not self.is_snapshot() else None,
-            "truncate": f"{flow.op} = 'T'" if flow.truncates else None, "except": sorted(flow.except_columns), "track": flow.track,
+            "truncate": f"{flow.op} = 'T'" if flow.truncates else None, "track": flow.track,
+            "except": None if self.is_snapshot() else sorted(flow.except_columns),
             "track_except": flow.track_except, "ignore_null": flow.ignore_null, "ignore_null_except": flow.ignore_null_except,
             "to_update": flow.to_update, "snapshot": self.is_snapshot()}
         return json.dumps({"name": self.name, "properties": self.properties, "retention": self.retention, "flow": clauses,
@@ -137,7 +138,8 @@ class SnapshotCase(Case):
             self.fields += [c for c in columns if self.flow.targets(c) and c not in self.fields]
         self.events = self.snapshots.events
         source = [(c, self.types[c]) for c in columns]
-        self.step(source, select(source, rows), len(self.batches), version=self.types[self.flow.seq].sql(version), **more)
+        type_ = self.types[self.flow.seq]
+        self.step(source, select(source, rows), len(self.batches), version=type_.sql(version), version_type=type_.spark, **more)
 
     def is_snapshot(self):
         return True
@@ -353,7 +355,7 @@ def draw_snapshots(seed):
     flow = model.Flow(keys, "v", scd, op="op", except_columns=("v", "op"), **track)
     case = SnapshotCase(f"snapshot seed {seed}", flow, types, draw_properties(rnd))
     few = {c: [draw(rnd, types[c], 0.1) for _ in range(2)] for c in pool}
-    parts = types["part"].values[:2]
+    parts, careless = types["part"].values[:2], rnd.random() < 0.5
     versions = sorted((draw(rnd, types["v"], 0) for _ in range(rnd.randint(1, 6))), key=model.rank)
     for i in range(1, len(versions)):
         if rnd.random() < 0.2:
@@ -364,7 +366,10 @@ def draw_snapshots(seed):
         for _ in range(rnd.choice([0, 1, 2, 4, 6])):
             key = {k: rnd.choice(types["id"].values[:4] if k == "id" else parts) for k in keys}
             rows[model.frozen(key)] = key | {c: rnd.choice(few[c]) for c in columns}
-        case.snapshot(keys + columns, version, list(rows.values()))
+        fault = {"fault": {"n": rnd.randint(1, 16), "mode": rnd.choice(FAULTS)}} if careless and rnd.random() < 0.3 else {}
+        case.snapshot(keys + columns, version, list(rows.values()), **fault)
+        while careless and rnd.random() < 0.35:
+            case.batches.append({"maintain": rnd.choice(MAINTENANCE), "clock": len(case.batches)})
     return case
 
 

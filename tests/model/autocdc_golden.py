@@ -91,7 +91,7 @@ def convert(case):
         if events is not None:
             batch["events"] = select(columns, events)
             if "snapshot_versions" in case:
-                batch["version"] = LONG.sql(case["snapshot_versions"][i])
+                batch |= {"version": LONG.sql(case["snapshot_versions"][i]), "version_type": LONG.spark}
         if i == failing:
             batch["error"] = CONDITIONS.get(error["class"], error["class"])
             out.append(batch)
