@@ -366,6 +366,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   autocdc_work_set_layout (work, layout);
   if (!autocdc_hear_truncates (work, error) || !check_memory (work, snapshot, error))
     return FALSE;
+  layout->domain->retention_seconds = work->batch->retention_seconds;
   outcome->n_state_rows = state_rows (layout->domain);
   if (work->n_read == 0 && !work->snapshot)
     return TRUE;

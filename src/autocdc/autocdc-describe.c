@@ -195,6 +195,13 @@ say_memory (const Facts *facts, DeltaSnapshot *snapshot, const json_t *domain, D
   say_number (facts, "facts in state files", sums[0]);
   say_number (facts, "tombstones", sums[1]);
   say_number (facts, "resets", n_resets);
+  if (base_json_int64 (domain, "retention", -1) < 0)
+    say (facts, "tombstones are kept", "for ever");
+  else {
+    g_autofree char *kept = g_strdup_printf ("%" G_GINT64_FORMAT " seconds", base_json_int64 (domain, "retention", -1));
+
+    say (facts, "tombstones are kept", kept);
+  }
   say_times (facts, state);
   if (truncate && !json_is_null (truncate)) {
     g_autofree char *text = base_json_text (truncate);

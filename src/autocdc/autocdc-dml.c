@@ -274,7 +274,8 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
 
 /* ---- REORG ---- */
 
-/* {add}: of the facts in state files what is needed. */
+/* {add}: of the facts in state files what is needed. A reset whose key has no row from before it has nothing to say any more: what it
+ * made void is left out here. */
 static gboolean
 find_needed (AutoCdcDml *dml, GError **error)
 {
@@ -289,7 +290,8 @@ find_needed (AutoCdcDml *dml, GError **error)
     return FALSE;
   if (history && work->has_statements) {
     resets = autocdc_work_text (work, " UNION ALL SELECT {K}, s, {O:s} AS o, false, rb{no values}, {clock}, rg"
-                                      " FROM (SELECT *, NULL::{S} AS s FROM {resets})");
+                                      " FROM (SELECT q.*, NULL::{S} AS s FROM {resets} q WHERE"
+                                      " EXISTS (SELECT 1 FROM {rows} r WHERE {J:r,q} AND r.hg < q.rg))");
     autocdc_work_set (work, "resets kept", resets);
   }
   if (history)
@@ -321,7 +323,8 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
   if (!autocdc_work_make (work, "keys", "SELECT DISTINCT {K} FROM ({old facts})", NULL, error))
     return FALSE;
   define_no_events (work);
-  if (!find_needed (dml, error))
+  dml->batch.retention_seconds = work->layout->domain->retention_seconds;
+  if (!find_needed (dml, error) || !autocdc_state_expire (work, dml->snapshot, &work->n_add, error))
     return FALSE;
   *changed = files->len > 1 || work->n_add < n_before;
   if (!*changed)

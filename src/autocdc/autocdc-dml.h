@@ -55,7 +55,8 @@ gboolean autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows
  * @changed: (out): whether there was anything to drop or to join; FALSE: nothing was staged
  *
  * Stages one state file, in place of all, of the facts that are still needed and that no row holds: values of rows that were deleted or
- * changed by statements are not in it. Keys stay where a delete or a reset must be remembered.
+ * changed by statements are not in it, nor deletes that are older than the retention of the newest batch. The key of a delete that must be
+ * remembered stays.
  */
 gboolean autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError **error);
 

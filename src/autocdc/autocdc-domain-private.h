@@ -11,6 +11,7 @@
  *                                                          A column, or a leaf of a struct column that ignore-null covers
  *   truncate        null | a value (autocdc-value-private.h)   sequence of the newest truncate
  *   adopted         3                                      how many fields, from the first, the rows without "gen" author; absent: 0
+ *   retention       172800                                 of tombstones, seconds, as the newest batch had it; -1 or absent: for ever
  *   gen             0                                      number of the newest statement that changed rows (autocdc-dml.c)
  *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on
  *   hash            the library whose hash() the hash column holds
@@ -48,8 +49,9 @@ typedef struct {
   GPtrArray *ignore_columns; /* (nullable) (element-type utf8) */
   GPtrArray *ignore_except;  /* (nullable) (element-type utf8) */
   gboolean columns_to_update;
-  GPtrArray *fields; /* (element-type GStrv): a top-level column, then the way to a leaf below it */
-  json_t *truncate;  /* (nullable): sequence of the newest truncate, as JSON */
+  GPtrArray *fields;        /* (element-type GStrv): a top-level column, then the way to a leaf below it */
+  json_t *truncate;         /* (nullable): sequence of the newest truncate, as JSON */
+  gint64 retention_seconds; /* as AutoCdcBatch has it */
   gint64 gen;
   gint64
       n_adopted; /* fields: rows from before the adoption of the table hold the fact of these; 0: it was not adopted */

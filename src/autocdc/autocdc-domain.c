@@ -25,6 +25,7 @@ domain_alloc (void)
 {
   AutoCdcDomain *domain = g_new0 (AutoCdcDomain, 1);
 
+  domain->retention_seconds = -1;
   domain->keys = g_ptr_array_new_with_free_func (g_free);
   domain->key_types = g_ptr_array_new_with_free_func ((GDestroyNotify) base_type_unref);
   domain->fields = g_ptr_array_new_with_free_func ((GDestroyNotify) g_strfreev);
@@ -424,6 +425,7 @@ autocdc_domain_parse (const char *text, GError **error)
   }
   domain->gen = base_json_int64 (json, "gen", 0);
   domain->n_adopted = base_json_int64 (json, "adopted", 0);
+  domain->retention_seconds = base_json_int64 (json, "retention", -1);
   if (domain->gen < 0) {
     set_malformed (error, "gen");
     return NULL;
@@ -521,6 +523,7 @@ autocdc_domain_text (const AutoCdcDomain *domain)
   json_object_set_new (json, "fields", fields);
   json_object_set_new (json, "truncate", domain->truncate ? json_incref (domain->truncate) : json_null ());
   json_object_set_new (json, "gen", json_integer (domain->gen));
+  json_object_set_new (json, "retention", json_integer (domain->retention_seconds));
   if (domain->n_adopted > 0)
     json_object_set_new (json, "adopted", json_integer (domain->n_adopted));
   json_object_set_new (json, "hiddenColumns", hidden);

@@ -23,6 +23,8 @@ GPtrArray *autocdc_state_choose (const GPtrArray *files, gint64 n_new);
 /* Stages {add} (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
  * the layout's domain. What has expired goes, from files that are joined, and with files in which nothing else is. @n_expired: (out): facts
  * that expired. */
+/* Leaves out of {add}, which has all that is needed of all state files, what has expired. @n_add: (inout). */
+gboolean autocdc_state_expire (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_add, GError **error);
 gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapshot, gint64 n_new,
                               gint64 *n_expired, GError **error);
 

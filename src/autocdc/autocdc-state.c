@@ -291,6 +291,19 @@ expire (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint64 *n_
   return TRUE;
 }
 
+gboolean
+autocdc_state_expire (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_add, GError **error)
+{
+  g_autoptr (GPtrArray) all = g_ptr_array_ref (work->layout->domain->files);
+  gint64 n_expired = 0;
+
+  if (!autocdc_work_make (work, "merge", "SELECT * FROM {add}", NULL, error) ||
+      !expire (work, snapshot, all, &n_expired, error))
+    return FALSE;
+  *n_add -= n_expired;
+  return n_expired == 0 || autocdc_work_make (work, "add", "SELECT * FROM {merge}", NULL, error);
+}
+
 /* ---- writing ---- */
 
 static gboolean

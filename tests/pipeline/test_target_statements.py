@@ -227,6 +227,29 @@ class Erasure(unittest.TestCase):
                                                            (2, "newest", 9, None), (2, "older", 3, 4)])
 
 
+    def test_keys_go_with_their_tombstones(self):
+        sql = SQL.replace("id INT", "id STRING")
+        for seconds, kept in ((0, False), (-1, True), (172800, True)):
+            with Project(sql.replace("CREATE STREAMING TABLE one", "CREATE STREAMING TABLE one TBLPROPERTIES "
+                                     f"('pipelines.cdc.tombstoneGCThresholdInSeconds' = '{seconds}')")) as p:
+                p.add_file([event("erased", "a", 1), event("erased", "b", 3), event("stays", "c", 1)])
+                p.update()
+                p.add_file([event("stays", "d", 5), event("erased", "late", 2)])
+                p.update()
+                for table in ("one", "two"):
+                    p.query(f"DELETE FROM {table} WHERE id = 'erased'")
+                    p.query(f"REORG TABLE {table} APPLY (PURGE)")
+                    p.query(f"SET spark.databricks.delta.retentionDurationCheck.enabled = false; VACUUM {table} RETAIN 0 HOURS")
+                # Type 1 must remember the delete as long as late events count, type 2 has nothing more to say of the key.
+                self.assertEqual(holding(p, "one", "erased"), ["_autocdc"] if kept else [], seconds)
+                self.assertEqual(holding(p, "two", "erased"), [], seconds)
+                p.add_file([event("erased", "again", 2), event("stays", "e", 3)])
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM one"), [("stays", "d")] if kept else [("erased", "again"), ("stays", "d")])
+                self.assertEqual(p.rows("SELECT * FROM two"), [("erased", "again", 2, None), ("stays", "c", 1, 3), ("stays", "d", 5, None),
+                                                               ("stays", "e", 3, 5)])
+
+
 class OtherStatements(unittest.TestCase):
     def test_restore_brings_memory_back_and_keeps_progress(self):
         with Project(SQL) as p:
