@@ -3,6 +3,7 @@
  * The domain is shown as it is recorded, by its JSON (autocdc-domain-private.h has the entries).
  */
 #include "autocdc-domain-private.h"
+#include "autocdc-value-private.h"
 #include "base-clock.h"
 #include "base-error.h"
 #include "base-json.h"
@@ -153,6 +154,28 @@ count_resets (DeltaSnapshot *snapshot, const json_t *files, DuckSession *session
   return duck_session_query_int64 (session, sql->str, cancel, n_resets, NULL, error);
 }
 
+/* A value of the sequence, as a query shows it. */
+static gboolean
+say_value (const Facts *facts, const char *name, const json_t *value, const BaseType *type, DuckSession *session,
+           BaseCancel *cancel, GError **error)
+{
+  g_autoptr (GString) sql = g_string_new ("SELECT CAST(");
+  g_autoptr (DuckResult) result = NULL;
+  g_autofree char *text = NULL;
+  const DuckChunk *chunk;
+
+  if (!autocdc_value_print (value, type, sql))
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MALFORMED,
+                           "the %s in the domain " AUTOCDC_DOMAIN " is no value of the sequence", name);
+  g_string_append (sql, " AS VARCHAR)");
+  result = duck_session_query_materialized (session, sql->str, cancel, error);
+  if (!result || !duck_result_next (result, &chunk, error))
+    return FALSE;
+  text = duck_vector_dup_string (&chunk->columns[0], 0);
+  say (facts, name, text);
+  return TRUE;
+}
+
 static void
 say_times (const Facts *facts, const json_t *state)
 {
@@ -174,8 +197,8 @@ say_times (const Facts *facts, const json_t *state)
 }
 
 static gboolean
-say_memory (const Facts *facts, DeltaSnapshot *snapshot, const json_t *domain, DuckSession *session, BaseCancel *cancel,
-            GError **error)
+say_memory (const Facts *facts, DeltaSnapshot *snapshot, const json_t *domain, const BaseType *sequence_type,
+            DuckSession *session, BaseCancel *cancel, GError **error)
 {
   const json_t *files = json_object_get (domain, "files"), *state = json_object_get (domain, "state");
   const json_t *truncate = json_object_get (domain, "truncate"), *last = json_object_get (domain, "snapshot");
@@ -203,17 +226,11 @@ say_memory (const Facts *facts, DeltaSnapshot *snapshot, const json_t *domain, D
     say (facts, "tombstones are kept", kept);
   }
   say_times (facts, state);
-  if (truncate && !json_is_null (truncate)) {
-    g_autofree char *text = base_json_text (truncate);
-
-    say (facts, "newest truncate", text);
-  }
-  if (json_is_object (last)) {
-    g_autofree char *text = base_json_text (json_object_get (last, "version"));
-
-    say (facts, "newest snapshot",
-         json_is_string (json_object_get (last, "version")) ? base_json_string (last, "version") : text);
-  }
+  if (truncate && !json_is_null (truncate) &&
+      !say_value (facts, "newest truncate", truncate, sequence_type, session, cancel, error))
+    return FALSE;
+  if (base_json_string (last, "version"))
+    say (facts, "newest snapshot", base_json_string (last, "version"));
   say_number (facts, "statements that changed rows", base_json_int64 (domain, "gen", 0));
   return TRUE;
 }
@@ -277,7 +294,7 @@ autocdc_describe (DeltaSnapshot *snapshot, const char *name, DuckSession *sessio
       !(domain = base_json_parse (text, strlen (text), AUTOCDC_DOMAIN, error)))
     return FALSE;
   say_clauses (&facts, domain);
-  if (!say_memory (&facts, snapshot, domain, session, cancel, error))
+  if (!say_memory (&facts, snapshot, domain, checked->sequence_type, session, cancel, error))
     return FALSE;
   say_number (&facts, "data files", delta_snapshot_n_files (snapshot));
   say_number (&facts, "bytes of data files", delta_snapshot_size_bytes (snapshot));

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Statements on the targets of AUTO CDC flows: what later events make of them, and what is refused."""
+import subprocess
 import threading
 import unittest
 
-from project import TARGETS_SQL, Project, event
+from project import SLUICE, TARGETS_SQL, Project, event
 
 SQL = """
 CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json',
@@ -268,6 +269,71 @@ class OtherStatements(unittest.TestCase):
             self.assertEqual(p.rows("SELECT * FROM one"), [(1, "a"), (2, "b")])
             self.assertEqual(p.rows("SELECT * FROM two"), [(1, "a", 5, None), (1, "late", 4, 5), (2, "b", 5, None), (2, "late", 4, 5)])
 
+    def test_restore_warns_of_what_was_read_since(self):
+        with Project(SQL) as p:
+            p.add_file([event(1, "a", 5)])
+            p.update()
+            version = p.query("DESCRIBE HISTORY two")[0]["version"]
+            p.add_file([event(1, "b", 6)])
+            p.update()
+            result = subprocess.run([str(SLUICE), "sql", "--warehouse", str(p.root / "warehouse"),
+                                     f"RESTORE TABLE two TO VERSION AS OF {version}"], capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("what they have read since is not applied again", result.stderr)
+            # Memory is that of the version: hidden columns, state files and gen.
+            facts = {row["name"]: row["value"] for row in p.query(f"DESCRIBE AUTO CDC two")}
+            self.assertEqual((facts["facts in state files"], facts["data files"]), ("0", "1"))
+            p.add_file([event(1, "c", 7)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM two"), [(1, "a", 5, 7), (1, "c", 7, None)])
+
+    def test_restore_needs_the_state_files_of_its_version(self):
+        with Project(SQL) as p:
+            p.add_file([event(1, "a", 5), event(1, "b", 6, "D")])
+            p.update()
+            version = p.query("DESCRIBE HISTORY one")[0]["version"]
+            p.add_file([event(1, "c", 7)])
+            p.update()
+            for path in (p.root / "warehouse" / "one" / "_autocdc").iterdir():
+                path.unlink()
+            with self.assertRaises(AssertionError) as caught:
+                p.query(f"RESTORE TABLE one TO VERSION AS OF {version}")
+            self.assertIn("DELTA_FILE_NOT_FOUND", str(caught.exception))
+
+    def test_without_the_feature_it_is_a_plain_table(self):
+        with Project(SQL) as p:
+            p.add_file([event(1, "a", 5), event(2, "b", 5, "D")])
+            p.update()
+            for table in ("one", "two"):
+                p.query(f"ALTER TABLE {table} DROP FEATURE `sluice.autoCdc`")
+                detail = p.query(f"DESCRIBE DETAIL {table}")[0]
+                self.assertNotIn("sluice.autoCdc", detail["tableFeatures"])
+                with self.assertRaises(AssertionError) as caught:
+                    p.query(f"DESCRIBE AUTO CDC {table}")
+                self.assertIn("AUTOCDC_NOT_A_TARGET", str(caught.exception))
+                p.query(f"ALTER TABLE {table} ADD COLUMN more INT")
+            p.query("INSERT INTO one VALUES (3, 'c', 1), (NULL, 'no key', 2)")
+            p.add_file([event(1, "late", 4)])
+            result = p.run()
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("AUXILIARY_TABLE_PROPERTY_MISSING", result.stdout + result.stderr)
+            p.update("--full-refresh-all")
+            self.assertEqual(p.rows("SELECT id, name FROM one"), [(1, "a")])
+            self.assertEqual(p.rows("SELECT id, name, __START_AT, __END_AT FROM two"), [(1, "a", 5, None), (1, "late", 4, 5)])
+
+    def test_copies_are_plain_tables(self):
+        with Project(SQL) as p:
+            p.add_file([event(1, "a", 5), event(2, "b", 5, "D")])
+            p.update()
+            for table in ("one", "two"):
+                p.query(f"CREATE TABLE {table}_as AS SELECT * FROM {table}; CREATE TABLE {table}_like LIKE {table}")
+                for copy in (f"{table}_as", f"{table}_like"):
+                    self.assertNotIn("sluice.autoCdc", p.query(f"DESCRIBE DETAIL {copy}")[0]["tableFeatures"])
+                    with self.assertRaises(AssertionError) as caught:
+                        p.query(f"DESCRIBE AUTO CDC {copy}")
+                    self.assertIn("AUTOCDC_NOT_A_TARGET", str(caught.exception))
+                    p.query(f"ALTER TABLE {copy} ADD COLUMN more INT")
+
     def test_a_replaced_target_wants_a_full_refresh(self):
         with Project(SQL) as p:
             p.add_file([event(1, "a", 5)])
@@ -373,6 +439,48 @@ class Describe(unittest.TestCase):
             self.assertEqual((two["resets"], two["statements that changed rows"], one["tombstones"]), ("1", "1", "2"))
             memory = sum(path.stat().st_size for path in (p.root / "warehouse").rglob("_autocdc/*.parquet") if "one" in path.parts)
             self.assertEqual(int(one["bytes of state files"]), memory)
+
+
+class DescribeTruncates(unittest.TestCase):
+    def test_the_newest_truncate_is_shown_as_a_value(self):
+        sql = SQL.split("CREATE STREAMING TABLE one")[0] + (
+            "CREATE STREAMING TABLE one; CREATE FLOW one_flow AS AUTO CDC INTO one FROM STREAM t KEYS (id) IGNORE NULL UPDATES ON (name) "
+            "APPLY AS TRUNCATE WHEN operation = 'T' SEQUENCE BY @ COLUMNS id, name;")
+        for sequence, shown in [("time", "7"), ("STRUCT(date_add(DATE '2026-01-01', time) AS day, time)", "{'day': 2026-01-08, 'time': 7}"),
+                                ("'n' || time", "n7")]:
+            with Project(sql.replace("@", sequence)) as p:
+                p.add_file([event(1, "a", 8), event(None, None, 7, "T"), event(None, None, 5, "T")])
+                p.update()
+                facts = {row["name"]: row["value"] for row in p.query("DESCRIBE AUTO CDC one")}
+                self.assertEqual((facts["newest truncate"], facts["ignore null updates"]), (shown, "name"))
+
+
+class Metrics(unittest.TestCase):
+    def test_target_rows_are_counted_after_the_smallest_difference(self):
+        names = {"num_upserted_rows", "num_deleted_rows", "num_source_events", "num_late_events_ignored", "num_sequence_ties", "state_rows",
+                 "tombstones_removed"}
+        with Project(SQL.replace("CREATE STREAMING TABLE one", "CREATE STREAMING TABLE one TBLPROPERTIES "
+                                 "('pipelines.cdc.tombstoneGCThresholdInSeconds' = '0')")) as p:
+            for events, one, two in [
+                # upserted, deleted, late of type 1; upserted, deleted of type 2
+                ([event(1, "a", 1), event(2, "b", 10)], (2, 0, 0), (2, 0)),
+                ([event(1, "c", 5)], (1, 0, 0), (2, 0)),                       # an update: the closed row and the new one
+                ([event(1, None, 7, "D")], (0, 1, 0), (1, 0)),                 # a delete: the closed row
+                ([event(1, "late", 3)], (0, 0, 1), (2, 0)),                    # splits a row
+                ([event(2, "b", 5)], (0, 0, 1), (1, 1)),                       # moves a start back: another row
+                ([event(2, "b", 10), event(2, "b", 5)], (0, 0, 1), (0, 0)),    # known already
+            ]:
+                p.add_file(events)
+                p.update()
+                metrics = {flow: p.last_update_metrics()[flow]["metrics"] for flow in ("one_flow", "two_flow")}
+                for flow in metrics:
+                    self.assertEqual({name for name in metrics[flow] if not name.startswith("backlog_")}, names)
+                    self.assertEqual(metrics[flow]["num_source_events"], len(events))
+                self.assertEqual(tuple(metrics["one_flow"][name] for name in (
+                    "num_upserted_rows", "num_deleted_rows", "num_late_events_ignored")), one, events)
+                self.assertEqual(tuple(metrics["two_flow"][name] for name in ("num_upserted_rows", "num_deleted_rows")), two, events)
+                self.assertEqual(metrics["two_flow"]["state_rows"],
+                                 int({f["name"]: f["value"] for f in p.query("DESCRIBE AUTO CDC two")}["facts in state files"]))
 
 
 class Refused(unittest.TestCase):
