@@ -744,6 +744,11 @@ begin_adoption (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
         "%s is to be adopted as the target of flow %s, which is BITEMPORAL: its rows do not say what was "
         "believed when",
         plan->target, plan->name);
+  if (plan->from_snapshot)
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT,
+                           "%s is to be adopted as the target of flow %s, which reads snapshots: its rows are of no "
+                           "version of theirs",
+                           plan->target, plan->name);
   for (guint i = 0; i < layout->domain->keys->len; i++) {
     g_ptr_array_add (names, layout->domain->keys->pdata[i]);
     g_ptr_array_add (types, layout->domain->key_types->pdata[i]);

@@ -193,6 +193,9 @@ class Refused(unittest.TestCase):
             with self.assertRaises(AssertionError) as caught:
                 p.query("ALTER STREAMING TABLE one ADOPT")
             self.assertIn("AUTOCDC_CANNOT_ADOPT", str(caught.exception))
+        with Project(SOURCE + "CREATE STREAMING TABLE one; CREATE FLOW f AS AUTO CDC INTO one FROM SNAPSHOT e KEYS (id);") as p:
+            p.query("CREATE TABLE e (id INT); CREATE TABLE one (id INT); INSERT INTO one VALUES (1); ALTER STREAMING TABLE one ADOPT")
+            self.refuse(p, "AUTOCDC_CANNOT_ADOPT", "reads snapshots")
         # A mark is for AUTO CDC alone.
         with Project(SOURCE + "CREATE STREAMING TABLE one AS SELECT * FROM STREAM t;") as p:
             p.query("CREATE TABLE one (id INT); ALTER STREAMING TABLE one ADOPT")
