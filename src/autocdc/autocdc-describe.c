@@ -201,8 +201,11 @@ say_memory (const Facts *facts, DeltaSnapshot *snapshot, const json_t *domain, c
             DuckSession *session, BaseCancel *cancel, GError **error)
 {
   const json_t *files = json_object_get (domain, "files"), *state = json_object_get (domain, "state");
-  const json_t *truncate = json_object_get (domain, "truncate"), *last = json_object_get (domain, "snapshot");
+  const json_t *truncate = json_object_get (domain, "truncate");
   gint64 sums[3] = { 0 }, n_resets; /* facts, tombstones, bytes */
+  gint64 retention = base_json_int64 (domain, "retention", -1);
+  gboolean forever = retention < 0 || g_strcmp0 (base_json_string (domain, "scdType"), "BITEMPORAL") == 0;
+  g_autofree char *kept = forever ? g_strdup ("for ever") : g_strdup_printf ("%" G_GINT64_FORMAT " seconds", retention);
   size_t at;
   json_t *file;
 
@@ -218,21 +221,23 @@ say_memory (const Facts *facts, DeltaSnapshot *snapshot, const json_t *domain, c
   say_number (facts, "facts in state files", sums[0]);
   say_number (facts, "tombstones", sums[1]);
   say_number (facts, "resets", n_resets);
-  if (base_json_int64 (domain, "retention", -1) < 0)
-    say (facts, "tombstones are kept", "for ever");
-  else {
-    g_autofree char *kept = g_strdup_printf ("%" G_GINT64_FORMAT " seconds", base_json_int64 (domain, "retention", -1));
-
-    say (facts, "tombstones are kept", kept);
-  }
+  say (facts, "tombstones are kept", kept);
   say_times (facts, state);
   if (truncate && !json_is_null (truncate) &&
       !say_value (facts, "newest truncate", truncate, sequence_type, session, cancel, error))
     return FALSE;
-  if (base_json_string (last, "version"))
-    say (facts, "newest snapshot", base_json_string (last, "version"));
-  say_number (facts, "statements that changed rows", base_json_int64 (domain, "gen", 0));
   return TRUE;
+}
+
+/* All that a target of snapshots knows beside its rows. */
+static void
+say_snapshot (const Facts *facts, const json_t *last)
+{
+  g_autofree char *time = base_clock_text_us (base_json_int64 (last, "time", 0));
+
+  say (facts, "newest snapshot", base_json_string (last, "version"));
+  say_number (facts, "rows in it", base_json_int64 (last, "rows", 0));
+  say (facts, "read at", time);
 }
 
 /* ---- history ---- */
@@ -267,7 +272,7 @@ say_history (const Facts *facts, DeltaSnapshot *snapshot, BaseCancel *cancel, GE
     const DeltaHistoryEntry *entry = history->pdata[i];
 
     if (entry->version > delta_snapshot_version (snapshot) ||
-        g_strcmp0 (base_json_string (entry->commit_info, "operation"), "AUTO CDC") != 0)
+        !g_str_has_prefix (base_json_string (entry->commit_info, "operation") ?: "", "AUTO CDC"))
       continue;
     n_batches++;
     for (guint k = 0; k < G_N_ELEMENTS (sums); k++)
@@ -294,8 +299,11 @@ autocdc_describe (DeltaSnapshot *snapshot, const char *name, DuckSession *sessio
       !(domain = base_json_parse (text, strlen (text), AUTOCDC_DOMAIN, error)))
     return FALSE;
   say_clauses (&facts, domain);
-  if (!say_memory (&facts, snapshot, domain, checked->sequence_type, session, cancel, error))
+  if (checked->of_snapshots && checked->snapshot_version)
+    say_snapshot (&facts, json_object_get (domain, "snapshot"));
+  if (!checked->of_snapshots && !say_memory (&facts, snapshot, domain, checked->sequence_type, session, cancel, error))
     return FALSE;
+  say_number (&facts, "statements that changed rows", base_json_int64 (domain, "gen", 0));
   say_number (&facts, "data files", delta_snapshot_n_files (snapshot));
   say_number (&facts, "bytes of data files", delta_snapshot_size_bytes (snapshot));
   return say_history (&facts, snapshot, cancel, error);

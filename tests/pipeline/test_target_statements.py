@@ -455,6 +455,20 @@ class DescribeTruncates(unittest.TestCase):
                 self.assertEqual((facts["newest truncate"], facts["ignore null updates"]), (shown, "name"))
 
 
+class DescribeSnapshots(unittest.TestCase):
+    def test_the_last_snapshot_is_all_that_is_remembered(self):
+        with Project("CREATE STREAMING TABLE s; CREATE FLOW f AS AUTO CDC INTO s FROM SNAPSHOT e KEYS (id) STORED AS SCD TYPE 2;") as p:
+            p.query("CREATE TABLE e (id INT, v INT); INSERT INTO e VALUES (1, 1), (2, 2)")
+            p.update()
+            p.query("INSERT OVERWRITE e VALUES (1, 3)")
+            p.update()
+            facts = {row["name"]: row["value"] for row in p.query("DESCRIBE AUTO CDC s")}
+            self.assertEqual({name: facts.get(name) for name in ("stored as", "newest snapshot", "rows in it", "tombstones",
+                                                                 "batches in the log", "rows upserted")},
+                             {"stored as": "SCD TYPE 2", "newest snapshot": "1", "rows in it": "1", "tombstones": None,
+                              "batches in the log": "2", "rows upserted": "5"})
+
+
 class Metrics(unittest.TestCase):
     def test_target_rows_are_counted_after_the_smallest_difference(self):
         names = {"num_upserted_rows", "num_deleted_rows", "num_source_events", "num_late_events_ignored", "num_sequence_ties", "state_rows",
