@@ -423,7 +423,8 @@ bind_flow (PipelineGraph *graph, const PipelineFlow *flow, StreamProgress **prog
 {
   PipelineBindingOptions options = graph->options;
 
-  if (!open_progress (graph, flow, progress, error))
+  /* After a reset the flow begins anew: what its sources stored of their schemas goes with its progress. */
+  if (!is_reset (graph->reset, flow->target) && !open_progress (graph, flow, progress, error))
     return NULL;
   options.schemas = graph->schemas;
   options.progress = *progress;
