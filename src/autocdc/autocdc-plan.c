@@ -521,26 +521,35 @@ pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
   return TRUE;
 }
 
+/* @all: (inout): with what @plan gives. */
+static gboolean
+unite (const AutoCdcPlan *plan, BaseType **all, GError **error)
+{
+  const char *differs = NULL;
+  BaseType *both = autocdc_schema_unite (plan, *all, plan->target_schema, &differs);
+
+  if (!both) {
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "flows into %s give the column %s different types",
+                    plan->target, differs);
+    base_error_add_param (error, "columnName", differs);
+    return FALSE;
+  }
+  base_type_unref (*all);
+  *all = both;
+  return TRUE;
+}
+
 gboolean
 autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, GError **error)
 {
   g_autoptr (BaseType) all = base_type_ref (plans[0]->target_schema);
 
-  for (guint i = 1; i < n_plans; i++) {
-    const char *differs = NULL;
-    BaseType *both;
-
-    if (!pair_agrees (plans[0], plans[i], error))
+  for (guint i = 1; i < n_plans; i++)
+    if (!pair_agrees (plans[0], plans[i], error) || !unite (plans[i], &all, error))
       return FALSE;
-    if (!(both = autocdc_schema_unite (plans[0], all, plans[i]->target_schema, &differs))) {
-      base_error_set (error, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "flows into %s give the column %s different types",
-                      plans[i]->target, differs);
-      base_error_add_param (error, "columnName", differs);
+  for (guint i = 0; i < n_plans; i++) /* what a later one added to a struct, an earlier one must be able to leave out */
+    if (!unite (plans[i], &all, error))
       return FALSE;
-    }
-    base_type_unref (all);
-    all = both;
-  }
   *together = g_steal_pointer (&all);
   return TRUE;
 }

@@ -24,6 +24,8 @@ def renamed(column, to):
     return f"CREATE TEMPORARY VIEW w AS SELECT * EXCEPT ({column}), {column} AS `{to}` FROM STREAM(src);\n"
 
 
+STRUCTS = ("CREATE TEMPORARY VIEW p AS SELECT id, n, struct(name AS p) AS s FROM STREAM(src);\n"
+           "CREATE TEMPORARY VIEW pq AS SELECT id, n, struct(name AS p, city AS q) AS s FROM STREAM(src);\n")
 SECOND = "SEQUENCE BY n COLUMNS * EXCEPT (op, m)"
 TWO = SECOND + " STORED AS SCD TYPE 2"
 
@@ -97,6 +99,8 @@ ILLEGAL = [
     ("AUTOCDC_FLOWS_DISAGREE", flow("IGNORE NULL UPDATES ON name " + SECOND) + flow("IGNORE NULL UPDATES ON city " + SECOND, "g"), "f and g"),
     ("AUTOCDC_FLOWS_DISAGREE", flow(SECOND) + flow(SECOND + " COLUMNS TO UPDATE tags", "g"), "f and g"),
     ("AUTOCDC_FLOWS_DISAGREE", "CREATE TEMPORARY VIEW w AS SELECT * EXCEPT (city), tags AS city FROM STREAM(src);\n" + flow(SECOND) + flow(SECOND, "g", "STREAM(w)"), "city"),
+    ("AUTOCDC_FLOWS_DISAGREE", STRUCTS + flow("SEQUENCE BY n", "g", "STREAM(p)") + flow("SEQUENCE BY n", "h", "STREAM(pq)"), "column s"),
+    ("AUTOCDC_FLOWS_DISAGREE", STRUCTS + flow("SEQUENCE BY n", "g", "STREAM(pq)") + flow("SEQUENCE BY n", "h", "STREAM(p)"), "column s"),
     ("PIPELINE_DUPLICATE_IDENTIFIERS.FLOW", flow(SECOND) + flow(SECOND), "`f`"),
     ("MULTIPART_FLOW_NAME_NOT_SUPPORTED", flow(SECOND, "a.f"), "one part"),
     ("INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW", "CREATE TEMPORARY VIEW t AS SELECT 1 AS id;\n" + flow(SECOND), "`t`"),

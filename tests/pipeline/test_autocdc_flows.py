@@ -147,6 +147,18 @@ class Union(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn("AUTOCDC_FLOWS_DISAGREE", result.stderr)
 
+    def test_leaves_of_structs_are_united_where_they_are_fields(self):
+        sql = "".join(f"CREATE TEMPORARY VIEW {v} AS SELECT * FROM STREAM read_files('${{source}}/{v}', format => 'json', schema => 'id INT, s STRUCT<{s}>, n INT');\n"
+                      f"CREATE FLOW {v}_flow AS AUTO CDC INTO t FROM STREAM({v}) KEYS (id) IGNORE NULL UPDATES SEQUENCE BY n COLUMNS * EXCEPT (n);\n"
+                      for v, s in (("eu", "p: INT, q: INT"), ("us", "r: STRING, p: BIGINT"))) + "CREATE STREAMING TABLE t;"
+        for first, second in itertools.permutations(("eu", "us")):
+            with self.subTest(first), project(sql) as p:
+                rows = {"eu": [{"id": 1, "s": {"p": 1, "q": 2}, "n": 2}, {"id": 2, "s": {"q": 5}, "n": 1}], "us": [{"id": 1, "s": {"p": 1 << 40, "r": "x"}, "n": 1}]}
+                for name in (first, second):
+                    p.add_file(rows[name], name)
+                    p.update()
+                self.assertEqual(p.rows("SELECT id, s.p, s.q, s.r FROM t"), [(1, 1, 2, "x"), (2, None, 5, None)])
+
     def test_a_declared_schema_is_that_of_the_union(self):
         columns = "(id INT, state STRING COMMENT 'where', city STRING, name STRING)"
         with project(feeds("SCD TYPE 1").replace("TABLE t;", f"TABLE t {columns};")) as p:
