@@ -19,6 +19,21 @@ flow_domain (const AutoCdcBatch *batch)
   return g_strdup_printf ("sluice.flow.%s", batch->run_id);
 }
 
+/* Whether the target holds a version by now that this snapshot is not above. */
+static gboolean
+find_version (const AutoCdcWork *work, gboolean *done, GError **error)
+{
+  const AutoCdcDomain *domain = work->layout->domain;
+  const AutoCdcVersion last = { domain->sequence_type, domain->snapshot_version };
+  gboolean above = TRUE;
+
+  if (last.text &&
+      !autocdc_version_is_above (&work->snapshot->version, &last, work->session, work->cancel, &above, error))
+    return FALSE;
+  *done = !above;
+  return TRUE;
+}
+
 /* Whether the target holds this batch already; with another digest that is somebody else's batch. */
 static gboolean
 find_progress (const AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean *done, GError **error)
@@ -367,8 +382,10 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!autocdc_hear_truncates (work, error) || !check_memory (work, snapshot, error))
     return FALSE;
   layout->domain->retention_seconds = work->batch->retention_seconds;
+  if (work->snapshot && !find_version (work, &outcome->already_done, error))
+    return FALSE;
   outcome->n_state_rows = state_rows (layout->domain);
-  if (work->n_read == 0 && !work->snapshot)
+  if (outcome->already_done || (work->n_read == 0 && !work->snapshot))
     return TRUE;
   if (layout->adopts && !autocdc_check_adopted (work, snapshot, error))
     return FALSE;

@@ -127,20 +127,6 @@ name_of (const Run *run)
   return run->flow->name ? run->flow->name : "(unnamed)";
 }
 
-static gboolean
-is_above (const Run *run, const AutoCdcVersion *version, const AutoCdcVersion *last, gboolean *above, GError **error)
-{
-  g_autofree char *a = autocdc_version_literal (version), *b = autocdc_version_literal (last);
-  g_autofree char *a_key = relation_order_key (a, version->type), *b_key = relation_order_key (b, last->type);
-  g_autofree char *sql = g_strdup_printf ("SELECT (%s > %s)::BIGINT", a_key, b_key);
-  gint64 value;
-
-  if (!duck_session_query_int64 (run->context->session, sql, run->cancel, &value, NULL, error))
-    return FALSE;
-  *above = value != 0;
-  return TRUE;
-}
-
 static void
 take_rows_read (RelationText *text, gpointer data)
 {
@@ -197,14 +183,15 @@ step (const Run *run, gboolean is_first, gboolean *more, GError **error)
   }
   /* Another type is refused by the plan. */
   if (last.text && base_type_equal (last.type, snapshot.version.type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY) &&
-      !is_above (run, &snapshot.version, &last, &above, error))
+      !autocdc_version_is_above (&snapshot.version, &last, run->context->session, run->cancel, &above, error))
     return FALSE;
   done.version = &snapshot.version;
   done.last = last.text ? &last : NULL;
   done.read_us = snapshot.read_us;
-  done.skipped = !above;
   if (above && !apply_one (run, &snapshot, target, &done.outcome, error))
     return FALSE;
+  above = above && !done.outcome.already_done;
+  done.skipped = !above;
   done.unchanged = above && snapshot.only_changes && done.outcome.n_upserted_rows + done.outcome.n_deleted_rows == 0;
   *more = above;
   return !run->snapshots->done || run->snapshots->done (run->snapshots, &done, error);

@@ -1,6 +1,5 @@
 /* Versions of snapshots as values. */
-#include "autocdc-domain-private.h"
-#include "autocdc-snapshot.h"
+#include "autocdc-work-private.h"
 #include "base-error.h"
 #include "base-text.h"
 #include "duck-type.h"
@@ -128,6 +127,21 @@ autocdc_version_query (RelationPlan *plan, gint64 now_us, DuckSession *session, 
   sql = value_query (text, version->type);
   return (result = duck_session_query_materialized (session, sql, cancel, error)) != NULL &&
          duck_result_next (result, &chunk, error) && take_value (chunk, found, version, error);
+}
+
+gboolean
+autocdc_version_is_above (const AutoCdcVersion *a, const AutoCdcVersion *b, DuckSession *session, BaseCancel *cancel,
+                          gboolean *above, GError **error)
+{
+  g_autofree char *a_value = autocdc_version_literal (a), *b_value = autocdc_version_literal (b);
+  g_autofree char *a_key = relation_order_key (a_value, a->type), *b_key = relation_order_key (b_value, b->type);
+  g_autofree char *sql = g_strdup_printf ("SELECT (%s > %s)::BIGINT", a_key, b_key);
+  gint64 value;
+
+  if (!duck_session_query_int64 (session, sql, cancel, &value, NULL, error))
+    return FALSE;
+  *above = value != 0;
+  return TRUE;
 }
 
 gboolean

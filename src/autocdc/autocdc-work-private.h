@@ -176,6 +176,9 @@ DeltaScan *autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboole
 /* The input of a scan that is the file @index of @scan; the array that autocdc_inputs_new() makes owns it. */
 GArray *autocdc_inputs_new (void);
 void autocdc_inputs_add (GArray *inputs, DeltaScan *scan, gint64 index);
+/* Whether @a is above @b, which is of the same type. */
+gboolean autocdc_version_is_above (const AutoCdcVersion *a, const AutoCdcVersion *b, DuckSession *session,
+                                   BaseCancel *cancel, gboolean *above, GError **error);
 /* Refuses keys that {events} has twice. */
 gboolean autocdc_check_snapshot (AutoCdcWork *work, GError **error);
 /* {reduced}, {keys}, {batch} of a snapshot: where it differs from the open rows. work->n_changes. */

@@ -547,21 +547,12 @@ snapshot_rows_read (AutoCdcSnapshots *snapshots, RelationText *text)
   take_event_counts (text, &((SnapshotWork *) snapshots)->counts);
 }
 
-static char *
-time_text (gint64 time_us)
-{
-  g_autoptr (GDateTime) second = g_date_time_new_from_unix_utc (time_us / G_USEC_PER_SEC);
-  g_autofree char *text = g_date_time_format (second, "%Y-%m-%dT%H:%M:%S");
-
-  return g_strdup_printf ("%s.%03dZ", text, (int) (time_us / 1000 % 1000));
-}
-
 /* What became of a version; an unchanged snapshot has none. */
 static gboolean
 write_version_event (Work *work, const AutoCdcSnapshotDone *done, GError **error)
 {
   gint64 duration_us = base_clock_now_us (&work->run->clock) - done->read_us;
-  g_autofree char *time = time_text (done->read_us);
+  g_autofree char *time = base_clock_text_us (done->read_us);
   g_autofree char *message =
       done->skipped ? g_strdup_printf ("Flow '%s': the snapshot of version %s is skipped, because that of version %s "
                                        "was processed before; a version must be above the last one.",

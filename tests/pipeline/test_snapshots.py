@@ -436,6 +436,14 @@ class Statements(unittest.TestCase):
             with self.assertRaisesRegex(AssertionError, "NULL_SEQUENCE"):
                 p.query("INSERT INTO t VALUES (2, 'a', 1, NULL, NULL)")
 
+    def test_what_a_target_tells(self):
+        with Project(places()) as p:
+            replace(p, (1, "a", 1))
+            p.update()
+            facts = {row["name"]: row["value"] for row in p.query("DESCRIBE AUTO CDC t")}
+            self.assertEqual([facts[name] for name in ("newest snapshot", "state files", "batches in the log", "rows upserted")],
+                             ["0", "0", "1", "1"])
+
     def test_maintenance_and_feed(self):
         with Project(places().replace("TABLE t;", "TABLE t TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true');")) as p:
             replace(p, (1, "a", 1), (2, "b", 2))

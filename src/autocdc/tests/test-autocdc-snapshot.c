@@ -498,6 +498,54 @@ test_drift (void)
   assert_rows (bench, "1,a,1,1,2; 1,b,1,2,-");
 }
 
+/* ---- another writer ---- */
+
+typedef struct {
+  Bench *other; /* its own session over the same table */
+  const Given *given;
+  gboolean done;
+} Race;
+
+static void
+race_hook (const char *operation, const char *key, gpointer data)
+{
+  Race *race = data;
+
+  if (race->done || !key || !strstr (key, "_delta_log/00000000000000000002.json") || !strstr (operation, "put"))
+    return;
+  race->done = TRUE;
+  run_ok (race->other, race->given);
+}
+
+/* Another snapshot comes between the comparison and the commit: compared again, or not above it any more. */
+static void
+test_another_writer_wins (void)
+{
+  static const struct {
+    const char *version, *rows, *log;
+  } cases[] = { { "2", "1,a,1,1,2; 1,b,1,2,3; 1,c,1,3,-", "1, 3" }, { "4", "1,a,1,1,4; 1,b,1,4,-", "1, 3 skipped" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2), other = bench_new (AUTOCDC_SCD2);
+    g_autoptr (GError) error = NULL;
+    const Given between[] = { { cases[i].version, "(1, 'b', 1)" }, { NULL, NULL } };
+    Race race = { other, between, FALSE };
+
+    run_ok (bench, GIVE ({ "1", "(1, 'a', 1)" }));
+    delta_table_unref (other->table);
+    store_unref (other->store);
+    other->store = store_open (NULL, bench->directory, &error);
+    g_assert_no_error (error);
+    other->table = delta_table_new (other->store, engine);
+    store_context_set_hook (bench->stores, race_hook, &race);
+    run_ok (bench, GIVE ({ "3", "(1, 'c', 1)" }));
+    store_context_set_hook (bench->stores, NULL, NULL);
+    g_assert_true (race.done);
+    assert_log (bench, cases[i].log);
+    assert_rows (bench, cases[i].rows);
+  }
+}
+
 /* ---- columns ---- */
 
 static void
@@ -576,6 +624,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/snapshot/refusals", test_refusals);
   g_test_add_func ("/autocdc/snapshot/a-key-twice", test_a_key_twice);
   g_test_add_func ("/autocdc/snapshot/drift", test_drift);
+  g_test_add_func ("/autocdc/snapshot/another-writer-wins", test_another_writer_wins);
   g_test_add_func ("/autocdc/snapshot/columns-come-and-go", test_columns_come_and_go);
   g_test_add_func ("/autocdc/snapshot/chosen-columns", test_chosen_columns);
   g_test_add_func ("/autocdc/snapshot/nested-values", test_nested_values);
