@@ -275,7 +275,11 @@ add_parquet_part (FilesSource *source, GPtrArray *parts, GError **error)
     const BaseField *field = base_type_field (schema, x);
     g_autofree char *name = base_text_sql_identifier (field->name);
     g_autofree char *type = duck_type_text (field->type);
-    g_string_append_printf (part->sql, "CAST(%s AS %s) AS x%u, ", name, type, x);
+    /* DuckDB 1.5.5 asks a Bloom filter for the printed form of a BLOB and so overlooks rows: no filter gets through to the file. */
+    if (base_type_kind (field->type) == BASE_TYPE_BINARY)
+      g_string_append_printf (part->sql, "CASE WHEN %s IS NOT NULL THEN %s END AS x%u, ", name, name, x);
+    else
+      g_string_append_printf (part->sql, "CAST(%s AS %s) AS x%u, ", name, type, x);
     g_ptr_array_add (part->types, base_type_ref (field->type));
     g_ptr_array_add (names, field->name);
   }
