@@ -101,6 +101,8 @@ ILLEGAL = [
     ("AUTOCDC_FLOWS_DISAGREE", "CREATE TEMPORARY VIEW w AS SELECT * EXCEPT (city), tags AS city FROM STREAM(src);\n" + flow(SECOND) + flow(SECOND, "g", "STREAM(w)"), "city"),
     ("AUTOCDC_FLOWS_DISAGREE", STRUCTS + flow("SEQUENCE BY n", "g", "STREAM(p)") + flow("SEQUENCE BY n", "h", "STREAM(pq)"), "column s"),
     ("AUTOCDC_FLOWS_DISAGREE", STRUCTS + flow("SEQUENCE BY n", "g", "STREAM(pq)") + flow("SEQUENCE BY n", "h", "STREAM(p)"), "column s"),
+    ("AUTOCDC_MIXED_FLOWS_TO_TARGET", flow(SECOND) + flow("COLUMNS * EXCEPT (op, m)", "g", "SNAPSHOT src"), "`t`"),
+    ("AUTOCDC_MIXED_FLOWS_TO_TARGET", flow("", "g", "SNAPSHOT src") + flow("", "h", "SNAPSHOT src"), "`t`"),
     ("PIPELINE_DUPLICATE_IDENTIFIERS.FLOW", flow(SECOND) + flow(SECOND), "`f`"),
     ("MULTIPART_FLOW_NAME_NOT_SUPPORTED", flow(SECOND, "a.f"), "one part"),
     ("INVALID_FLOW_QUERY_TYPE.AUTOCDC_RELATION_FOR_TEMPORARY_VIEW", "CREATE TEMPORARY VIEW t AS SELECT 1 AS id;\n" + flow(SECOND), "`t`"),
