@@ -136,10 +136,8 @@ set_columns (AutoCdcWork *work, const char *piece, const char *table, gboolean a
   g_ptr_array_set_size (columns, (gint) n);
   for (guint i = 0; i < layout->key_columns->len; i++)
     columns->pdata[g_array_index (layout->key_columns, guint, i)] = g_strdup_printf ("k%u", i);
-  if (work->plan->type == AUTOCDC_SCD2) {
-    columns->pdata[layout->start_column] = g_strdup ("st");
-    columns->pdata[layout->end_column] = g_strdup ("en");
-  }
+  for (guint i = 0; i < autocdc_interval_columns (work->plan->type, NULL); i++)
+    columns->pdata[layout->intervals[i]] = g_strdup (autocdc_interval_names[i]);
   for (guint i = 0; i < n; i++) {
     g_string_append (text, i ? ", " : "");
     if (columns->pdata[i])
@@ -212,7 +210,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
   autocdc_work_set (work, "row id", flags & WRITE_ROWS_ROW_ID ? ", n.rid AS row_id" : "");
   autocdc_work_set (work, "hidden gen", work->layout->domain->hidden_gen ? ", coalesce(n.hg, 0) AS h3" : "");
   hidden = autocdc_work_text (work, ", n.hs AS h0, n.hb AS h1, coalesce(n.hh, {hash}) AS h2{hidden gen}");
-  autocdc_work_set (work, "hidden", work->layout->domain->of_snapshots ? "" : hidden);
+  autocdc_work_set (work, "hidden", autocdc_domain_hides (work->layout->domain) ? hidden : "");
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0) {
@@ -268,8 +266,11 @@ stage_progress (AutoCdcWork *work, WriteBatch *write)
 static gboolean
 commit (AutoCdcWork *work, WriteBatch *write, const AutoCdcOutcome *outcome, DeltaCommitResult *result, GError **error)
 {
+  static const char *const types[] = {
+    [AUTOCDC_SCD1] = "1", [AUTOCDC_SCD2] = "2", [AUTOCDC_BITEMPORAL] = "bitemporal"
+  };
   g_autoptr (json_t) parameters =
-      json_pack ("{s:s, s:s}", "flow", work->plan->name, "scdType", work->plan->type == AUTOCDC_SCD1 ? "1" : "2");
+      json_pack ("{s:s, s:s}", "flow", work->plan->name, "scdType", types[work->plan->type]);
   g_autoptr (json_t) metrics = json_pack (
       "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "numSourceRows", (json_int_t) outcome->n_source_events, "numUpsertedRows",
       (json_int_t) outcome->n_upserted_rows, "numDeletedRows", (json_int_t) outcome->n_deleted_rows, "numStateRows",
@@ -312,12 +313,18 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GEr
   return g_steal_pointer (&write);
 }
 
+/* What makes the kinds of targets differ. */
+static gboolean (*const reference_functions[]) (AutoCdcWork *work, GError **error) = {
+  [AUTOCDC_SCD1] = autocdc_scd1_compute,
+  [AUTOCDC_SCD2] = autocdc_scd2_compute,
+  [AUTOCDC_BITEMPORAL] = autocdc_bitemporal_compute,
+};
+
 static gboolean
 compute_generally (AutoCdcWork *work, GError **error)
 {
   work->has_general = TRUE;
-  return autocdc_unite_facts (work, error) &&
-         (work->plan->type == AUTOCDC_SCD1 ? autocdc_scd1_compute (work, error) : autocdc_scd2_compute (work, error)) &&
+  return autocdc_unite_facts (work, error) && reference_functions[work->plan->type](work, error) &&
          autocdc_find_difference (work, error);
 }
 

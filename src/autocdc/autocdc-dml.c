@@ -123,7 +123,7 @@ static gboolean
 refuse_nulls (AutoCdcWork *work, GError **error)
 {
   const AutoCdcLayout *layout = work->layout;
-  gboolean history = work->plan->type == AUTOCDC_SCD2;
+  gboolean history = autocdc_interval_columns (work->plan->type, NULL) > 0;
   guint n_keys = layout->key_columns->len;
   g_autoptr (GString) sql = g_string_new ("SELECT ");
   g_autofree gint64 *n_nulls = g_new0 (gint64, n_keys + 1);
@@ -131,7 +131,7 @@ refuse_nulls (AutoCdcWork *work, GError **error)
   for (guint i = 0; i < n_keys; i++)
     g_string_append_printf (sql, "count(*) - count(c%u), ", g_array_index (layout->key_columns, guint, i));
   if (history)
-    g_string_append_printf (sql, "count(*) - count(c%u)", layout->start_column);
+    g_string_append_printf (sql, "count(*) - count(c%u)", layout->intervals[0]);
   else
     g_string_append (sql, "0::BIGINT");
   g_string_append (sql, " FROM {added}");
@@ -146,23 +146,34 @@ refuse_nulls (AutoCdcWork *work, GError **error)
   if (n_nulls[n_keys] == 0)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,
-                  "%" G_GINT64_FORMAT
-                  " rows for %s, which keeps history (SCD TYPE 2), have no value in " AUTOCDC_START_AT ".",
+                  "%" G_GINT64_FORMAT " rows for %s, which keeps history (SCD TYPE 2), have no value in __START_AT.",
                   n_nulls[n_keys], work->plan->target);
-  base_error_set_hint (error, "who writes rows says when they begin: a value, and NULL in " AUTOCDC_END_AT
-                              " for a row that is current");
+  base_error_set_hint (error,
+                       "who writes rows says when they begin: a value, and NULL in __END_AT for a row that is current");
   return FALSE;
 }
 
 /* ---- memory ---- */
+
+/* The pieces `no sequence` and `order`: what a fact without sequences has for them, and the order key of the second one. */
+static void
+set_no_sequence (AutoCdcWork *work)
+{
+  gboolean has_system = work->plan->system_type != NULL;
+  g_autofree char *none = autocdc_work_text (work, has_system ? "NULL::{S} AS s, NULL::{Z} AS y" : "NULL::{S} AS s");
+  g_autofree char *order = autocdc_work_text (work, has_system ? ", {P:y} AS p" : "");
+
+  autocdc_work_set (work, "no sequence", none);
+  autocdc_work_set (work, "order", order);
+}
 
 /* {reduced} and {batch}, for shape: no event has any of {keys}. */
 static void
 define_no_events (AutoCdcWork *work)
 {
   autocdc_work_define (work, "reduced",
-                       "SELECT *, {O:s} AS o, false AS d, ''::BLOB AS b{no values} FROM (SELECT *, NULL::{S} AS s FROM "
-                       "{keys}) WHERE false");
+                       "SELECT *, {O:s} AS o{order}, false AS d, ''::BLOB AS b{no values} FROM (SELECT *, {no sequence}"
+                       " FROM {keys}) WHERE false");
   autocdc_work_set (work, "batch", g_hash_table_lookup (work->pieces, "reduced"));
 }
 
@@ -188,15 +199,42 @@ find_newest (AutoCdcDml *dml, GError **error)
              &work->n_add, error);
 }
 
-/* SCD 2: a reset for every key. */
+/* Not SCD 1: a reset for every key. */
 static gboolean
 find_resets (AutoCdcWork *work, GError **error)
 {
   return autocdc_work_make (
       work, "add",
-      "SELECT {K}, s, {O:s} AS o, false AS d, {batch set} AS b{no values}, {clock} AS w, {gen} AS g"
-      " FROM (SELECT *, NULL::{S} AS s FROM {keys})",
+      "SELECT *, {O:s} AS o{order}, false AS d, {batch set} AS b{no values}, {clock} AS w, {gen} AS g"
+      " FROM (SELECT {K}, {no sequence} FROM {keys})",
       &work->n_add, error);
+}
+
+/* Bitemporal: what a row says of one belief follows from all events of its key, so a key goes whole or not at all. */
+static gboolean
+refuse_changed_keys (AutoCdcDml *dml, gint64 n_added, GError **error)
+{
+  AutoCdcWork *work = dml->work;
+  gint64 n_left = 0;
+
+  define_no_events (work);
+  if (n_added == 0 &&
+      (!autocdc_look_up_rows (work, dml->snapshot, "old", FALSE, error) ||
+       !autocdc_work_numbers (work,
+                              "SELECT count(*) FROM (SELECT {K}, count(*) AS n FROM {old} GROUP BY {K}) t"
+                              " JOIN (SELECT {K}, count(*) AS n FROM {removed} GROUP BY {K}) r"
+                              " ON {J:t,r} AND t.n > r.n",
+                              &n_left, 1, error)))
+    return FALSE;
+  if (n_added + n_left == 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_BITEMPORAL_STATEMENT,
+                  "%s is the target of a bitemporal AUTO CDC flow: a statement may delete all rows of a key and "
+                  "nothing else",
+                  work->plan->target);
+  base_error_set_hint (error, n_added > 0 ? "a correction is an event with a later system sequence"
+                                          : "the condition of the DELETE names whole keys");
+  return FALSE;
 }
 
 /* {add}: what later events must know. Later snapshots find the rows themselves. */
@@ -217,7 +255,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, WriteRowsFlags flags, guint64 
   g_autofree char *rows = NULL;
 
   if (work->plan->type == AUTOCDC_SCD2)
-    g_string_append_printf (start, "n.c%u", work->layout->start_column);
+    g_string_append_printf (start, "n.c%u", work->layout->intervals[0]);
   else
     g_string_append_printf (start, "coalesce(q.s, %s)", (char *) g_hash_table_lookup (work->pieces, "truncate"));
   if (flags & WRITE_ROWS_ROW_ID)
@@ -264,7 +302,9 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
     return TRUE;
   autocdc_work_set (work, "gen", gen);
   autocdc_set_no_values (work);
-  if ((n_added > 0 && !refuse_nulls (work, error)) || !remember (dml, error) ||
+  set_no_sequence (work);
+  if ((work->plan->type == AUTOCDC_BITEMPORAL && !refuse_changed_keys (dml, n_added, error)) ||
+      (n_added > 0 && !refuse_nulls (work, error)) || !remember (dml, error) ||
       (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
       !autocdc_state_write (work, write, dml->snapshot, work->n_add, &n_expired, error))
     return FALSE;
@@ -280,15 +320,15 @@ static gboolean
 find_needed (AutoCdcDml *dml, GError **error)
 {
   AutoCdcWork *work = dml->work;
-  gboolean history = work->plan->type == AUTOCDC_SCD2;
+  gboolean history = work->plan->type != AUTOCDC_SCD1, holds = autocdc_rows_hold (work->plan);
   g_autofree char *resets = NULL;
 
   autocdc_work_set (work, "resets kept", "");
   if (!autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) ||
-      !autocdc_look_up_rows (work, dml->snapshot, "rows", TRUE, error) || !autocdc_unite_facts (work, error) ||
-      (!history && !autocdc_scd1_compute (work, error)))
+      (holds && !autocdc_look_up_rows (work, dml->snapshot, "rows", TRUE, error)) ||
+      !autocdc_unite_facts (work, error) || (!history && !autocdc_scd1_compute (work, error)))
     return FALSE;
-  if (history && work->has_statements) {
+  if (history && holds && work->has_statements) { /* they say what the key's rows hold */
     resets = autocdc_work_text (work, " UNION ALL SELECT {K}, s, {O:s} AS o, false, rb{no values}, {clock}, rg"
                                       " FROM (SELECT q.*, NULL::{S} AS s FROM {resets} q WHERE"
                                       " EXISTS (SELECT 1 FROM {rows} r WHERE {J:r,q} AND r.hg < q.rg))");
@@ -297,7 +337,7 @@ find_needed (AutoCdcDml *dml, GError **error)
   if (history)
     autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
   return autocdc_work_make (work, "add",
-                            "SELECT {K:f}, f.s, {O:f.s} AS o, f.d, f.b{V:f}, coalesce(f.w, {clock}) AS w, f.g"
+                            "SELECT {K:f}, f.s, {O:f.s} AS o{Y:f}, f.d, f.b{V:f}, coalesce(f.w, {clock}) AS w, f.g"
                             " FROM {need} f WHERE f.src <> 1"
                             "{resets kept}",
                             &work->n_add, error);
@@ -320,6 +360,7 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
   autocdc_set_no_values (work);
+  set_no_sequence (work);
   if (!autocdc_work_make (work, "keys", "SELECT DISTINCT {K} FROM ({old facts})", NULL, error))
     return FALSE;
   define_no_events (work);

@@ -7,6 +7,8 @@
  *           a key that is left without a row has a delete there.
  *   SCD 2   every touched key begins anew: what was known is void, each of its rows is an upsert at __START_AT, an __END_AT at
  *           which no row begins is a delete.
+ *
+ *   BITEMPORAL   a key may be deleted whole, and begins anew.
  */
 #pragma once
 
@@ -44,7 +46,7 @@ void autocdc_dml_begin (AutoCdcDml *dml, WriteOptions *options);
  *
  * Stages rows, state file and domain. To be called once; the commit must depend on the whole table (reads_table).
  *
- * Errors: AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY, and .NULL_SEQUENCE for a row of SCD 2 without __START_AT; those of write_batch_rows().
+ * Errors: AUTOCDC_BITEMPORAL_STATEMENT for more than keys deleted whole, AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY, and .NULL_SEQUENCE for a row of SCD 2 without __START_AT; those of write_batch_rows().
  */
 gboolean autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRowsFlags flags, guint64 *n_rows,
                             GError **error);

@@ -1,9 +1,10 @@
 /* The domain `sluice.autoCdc` of a target: what must be known to read its memory. One JSON object:
  *
  *   formatVersion   1
- *   scdType         "SCD1" | "SCD2"
+ *   scdType         "SCD1" | "SCD2" | "BITEMPORAL"
  *   keys            [{"name", "type"}]                     in the order of the flow
  *   sequenceType    a type of Spark's JSON form
+ *   systemSequenceType                                     the same of SYSTEM SEQUENCE BY, bitemporal only
  *   trackHistory    null | {"columns": […]} | {"except": […]}
  *   ignoreNull      null | {"columns": […]} | {"except": […]}   an empty "except": all columns
  *   columnsToUpdate false | true                           whether events name the columns that they write; absent: false
@@ -13,7 +14,8 @@
  *   adopted         3                                      how many fields, from the first, the rows without "gen" author; absent: 0
  *   retention       172800                                 of tombstones, seconds, as the newest batch had it; -1 or absent: for ever
  *   gen             0                                      number of the newest statement that changed rows (autocdc-dml.c)
- *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on
+ *   hiddenColumns   [{"name", "type", "holds": "sequence"|"set"|"hash"|"gen"}]   "gen" from the first such statement on;
+ *                                                          none where rows hold nothing (bitemporal)
  *   hash            the library whose hash() the hash column holds
  *   files           ["_autocdc/….parquet"]                 kept by every VACUUM
  *   state           [[rows, deletes, bytes, oldest, newest written (µs)]]   beside `files`, one each
@@ -44,6 +46,7 @@ typedef struct {
   GPtrArray *keys;      /* (element-type utf8) */
   GPtrArray *key_types; /* (element-type BaseType) */
   BaseType *sequence_type;
+  BaseType *system_type;     /* (nullable): bitemporal */
   GPtrArray *track_columns;  /* (nullable) (element-type utf8) */
   GPtrArray *track_except;   /* (nullable) (element-type utf8) */
   GPtrArray *ignore_columns; /* (nullable) (element-type utf8) */
@@ -55,11 +58,11 @@ typedef struct {
   gint64 gen;
   gint64
       n_adopted; /* fields: rows from before the adoption of the table hold the fact of these; 0: it was not adopted */
-  char *hidden_sequence; /* names of the hidden columns */
+  char *hidden_sequence; /* names of the hidden columns; NULL, with all others: rows hold nothing */
   char *hidden_set;
   char *hidden_hash;
   char *hidden_gen; /* (nullable): set when gen > 0 */
-  char *hash;       /* whose hash() */
+  char *hash;       /* (nullable): whose hash() */
   GPtrArray *files; /* (element-type AutoCdcStateFile) */
 
   gboolean of_snapshots;   /* no hidden columns, no files, no hash */
@@ -68,8 +71,8 @@ typedef struct {
   gint64 snapshot_time_us; /* when its reading began */
 } AutoCdcDomain;
 
-/* Empty; @of_snapshots: no hidden columns, else with fresh names of theirs. (transfer full) */
-AutoCdcDomain *autocdc_domain_new (gboolean of_snapshots);
+/* Empty, with fresh names of hidden columns where rows of such a target hold facts. (transfer full) */
+AutoCdcDomain *autocdc_domain_new (AutoCdcType type, gboolean of_snapshots);
 void autocdc_domain_free (AutoCdcDomain *domain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcDomain, autocdc_domain_free)
 
@@ -81,6 +84,8 @@ char *autocdc_domain_text (const AutoCdcDomain *domain); /* (transfer full) */
 /* Hashes of rows written until now no longer compare: those to come are in another hidden column. */
 void autocdc_domain_renew_hash (AutoCdcDomain *domain);
 
+/* Whether rows have hidden columns. */
+gboolean autocdc_domain_hides (const AutoCdcDomain *domain);
 /* A statement is about to change rows: the next gen. */
 void autocdc_domain_begin_statement (AutoCdcDomain *domain);
 

@@ -11,6 +11,12 @@
 #define MAX_FILES      10000
 #define MAX_DEPTH      100 /* of a field's path */
 
+static const char *const type_names[] = {
+  [AUTOCDC_SCD1] = "SCD1",
+  [AUTOCDC_SCD2] = "SCD2",
+  [AUTOCDC_BITEMPORAL] = "BITEMPORAL",
+};
+
 void
 autocdc_state_file_free (AutoCdcStateFile *file)
 {
@@ -34,13 +40,14 @@ domain_alloc (void)
 }
 
 AutoCdcDomain *
-autocdc_domain_new (gboolean of_snapshots)
+autocdc_domain_new (AutoCdcType type, gboolean of_snapshots)
 {
   AutoCdcDomain *domain = domain_alloc ();
   g_autofree char *uuid = base_text_uuid ();
 
+  domain->type = type;
   domain->of_snapshots = of_snapshots;
-  if (of_snapshots)
+  if (of_snapshots || type == AUTOCDC_BITEMPORAL)
     return domain;
   domain->hidden_sequence = g_strdup_printf ("_autocdc-%s-sequence", uuid);
   domain->hidden_set = g_strdup_printf ("_autocdc-%s-set", uuid);
@@ -69,6 +76,7 @@ autocdc_domain_free (AutoCdcDomain *domain)
   g_ptr_array_unref (domain->keys);
   g_ptr_array_unref (domain->key_types);
   base_type_unref (domain->sequence_type);
+  base_type_unref (domain->system_type);
   g_clear_pointer (&domain->track_columns, g_ptr_array_unref);
   g_clear_pointer (&domain->track_except, g_ptr_array_unref);
   g_clear_pointer (&domain->ignore_columns, g_ptr_array_unref);
@@ -187,7 +195,9 @@ parse_type_and_keys (AutoCdcDomain *domain, const json_t *json, GError **error)
     return FALSE;
   if (!type)
     return set_missing (error, "scdType");
-  domain->type = g_str_equal (type, "SCD1") ? AUTOCDC_SCD1 : g_str_equal (type, "SCD2") ? AUTOCDC_SCD2 : 0;
+  for (guint i = AUTOCDC_SCD1; i < G_N_ELEMENTS (type_names); i++)
+    if (g_str_equal (type, type_names[i]))
+      domain->type = (AutoCdcType) i;
   if (domain->type == 0)
     return set_malformed (error, "scdType");
   if (json_array_size (keys) == 0 || json_array_size (keys) > MAX_FIELDS)
@@ -204,9 +214,13 @@ parse_type_and_keys (AutoCdcDomain *domain, const json_t *json, GError **error)
     g_ptr_array_add (domain->keys, g_strdup (name));
     g_ptr_array_add (domain->key_types, key_type);
   }
-  if (!(sequence = member (json, "sequenceType", error)))
+  if (!(sequence = member (json, "sequenceType", error)) ||
+      !(domain->sequence_type = parse_type (sequence, "sequenceType", error)))
     return FALSE;
-  return (domain->sequence_type = parse_type (sequence, "sequenceType", error)) != NULL;
+  if (domain->type != AUTOCDC_BITEMPORAL)
+    return TRUE;
+  return (sequence = member (json, "systemSequenceType", error)) &&
+         (domain->system_type = parse_type (sequence, "systemSequenceType", error));
 }
 
 static GPtrArray *
@@ -309,9 +323,10 @@ parse_hidden (AutoCdcDomain *domain, const json_t *json, GError **error)
       return set_malformed (error, "hiddenColumns");
     *slot = g_strdup (name);
   }
-  if (domain->of_snapshots ? json_array_size (hidden) > 0
-                           : !domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash ||
-                                 (domain->gen > 0 && !domain->hidden_gen))
+  if (domain->of_snapshots || domain->type == AUTOCDC_BITEMPORAL
+          ? json_array_size (hidden) > 0
+          : !domain->hidden_sequence || !domain->hidden_set || !domain->hidden_hash ||
+                (domain->gen > 0 && !domain->hidden_gen))
     return set_malformed (error, "hiddenColumns");
   domain->hash = g_strdup (base_json_string (json, "hash"));
   return TRUE;
@@ -386,21 +401,6 @@ parse_truncate (AutoCdcDomain *domain, const json_t *json, GError **error)
   return TRUE;
 }
 
-/* Parts of the format that this engine does not read: clauses that it does not run left them there. */
-static gboolean
-check_supported (const json_t *json, GError **error)
-{
-  const char *type = base_json_string (json, "scdType");
-  const char *part = NULL;
-
-  if (g_strcmp0 (type, "BITEMPORAL") == 0)
-    part = "STORED AS BITEMPORAL";
-  if (!part)
-    return TRUE;
-  return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                         "the target's memory speaks of %s, which is not supported", part);
-}
-
 AutoCdcDomain *
 autocdc_domain_parse (const char *text, GError **error)
 {
@@ -430,12 +430,17 @@ autocdc_domain_parse (const char *text, GError **error)
     set_malformed (error, "gen");
     return NULL;
   }
-  if (!check_supported (json, error) || !parse_type_and_keys (domain, json, error) ||
-      !parse_choices (domain, json, error) || !parse_truncate (domain, json, error) ||
-      !parse_snapshot (domain, json, error) || !parse_hidden (domain, json, error) ||
-      !parse_files (domain, json, error))
+  if (!parse_type_and_keys (domain, json, error) || !parse_choices (domain, json, error) ||
+      !parse_truncate (domain, json, error) || !parse_snapshot (domain, json, error) ||
+      !parse_hidden (domain, json, error) || !parse_files (domain, json, error))
     return NULL;
   return g_steal_pointer (&domain);
+}
+
+gboolean
+autocdc_domain_hides (const AutoCdcDomain *domain)
+{
+  return domain->hidden_sequence != NULL;
 }
 
 void
@@ -444,7 +449,7 @@ autocdc_domain_begin_statement (AutoCdcDomain *domain)
   g_autofree char *uuid = base_text_uuid ();
 
   domain->gen++;
-  if (!domain->hidden_gen && !domain->of_snapshots)
+  if (!domain->hidden_gen && autocdc_domain_hides (domain))
     domain->hidden_gen = g_strdup_printf ("_autocdc-%s-gen", uuid);
 }
 
@@ -504,7 +509,7 @@ autocdc_domain_text (const AutoCdcDomain *domain)
                                              (json_int_t) file->size_bytes, (json_int_t) file->oldest_us,
                                              (json_int_t) file->newest_us));
   }
-  if (!domain->of_snapshots) {
+  if (autocdc_domain_hides (domain)) {
     json_array_append_new (
         hidden, hidden_json (domain->hidden_sequence, base_type_to_json (domain->sequence_type), "sequence"));
     json_array_append_new (hidden, hidden_json (domain->hidden_set, json_string ("binary"), "set"));
@@ -514,9 +519,11 @@ autocdc_domain_text (const AutoCdcDomain *domain)
     json_array_append_new (hidden, hidden_json (domain->hidden_gen, json_string ("long"), "gen"));
 
   json_object_set_new (json, "formatVersion", json_integer (FORMAT_VERSION));
-  json_object_set_new (json, "scdType", json_string (domain->type == AUTOCDC_SCD1 ? "SCD1" : "SCD2"));
+  json_object_set_new (json, "scdType", json_string (type_names[domain->type]));
   json_object_set_new (json, "keys", keys);
   json_object_set_new (json, "sequenceType", base_type_to_json (domain->sequence_type));
+  if (domain->system_type)
+    json_object_set_new (json, "systemSequenceType", base_type_to_json (domain->system_type));
   json_object_set_new (json, "trackHistory", choice_json (domain->track_columns, domain->track_except));
   json_object_set_new (json, "ignoreNull", choice_json (domain->ignore_columns, domain->ignore_except));
   json_object_set_new (json, "columnsToUpdate", json_boolean (domain->columns_to_update));

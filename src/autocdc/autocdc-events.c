@@ -77,13 +77,14 @@ refuse_unknown_columns (AutoCdcWork *work, GError **error)
 }
 
 static gboolean
-refuse_null_sequences (AutoCdcWork *work, gint64 n, GError **error)
+refuse_null_sequences (AutoCdcWork *work, SluiceError code, const char *what, gint64 n, GError **error)
 {
   g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT, n);
 
-  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,
-                  "flow %s into %s: %s events with a NULL sequence in batch %" G_GINT64_FORMAT, work->plan->name,
-                  work->plan->target, count, work->batch->batch_id);
+  if (n == 0)
+    return TRUE;
+  base_error_set (error, code, "flow %s into %s: %s events with a NULL %s in batch %" G_GINT64_FORMAT, work->plan->name,
+                  work->plan->target, count, what, work->batch->batch_id);
   base_error_add_param (error, "nullCount", count);
   base_error_set_hint (error, "an expectation on the source that drops such rows lets the others through");
   return FALSE;
@@ -96,22 +97,22 @@ validate (AutoCdcWork *work, GError **error)
   const AutoCdcPlan *plan = work->plan;
   guint n_keys = plan->keys->len;
   g_autoptr (GString) counts = g_string_new ("SELECT count(*) - count(s)");
-  g_autofree gint64 *n = g_new0 (gint64, n_keys + 2);
+  g_autofree gint64 *n = g_new0 (gint64, n_keys + 3);
 
+  g_string_append (counts, plan->system_type ? ", count(*) - count(y)" : ", 0::BIGINT");
   g_string_append (counts, plan->where ? ", count(*) FILTER (NOT h)" : ", 0::BIGINT");
   for (guint i = 0; i < n_keys; i++)
     g_string_append_printf (counts, ", count(*) FILTER (k%u IS NULL%s)", i, plan->truncates ? " AND NOT t" : "");
   g_string_append (counts, " FROM {events}");
-  if (!autocdc_work_numbers (work, counts->str, n, n_keys + 2, error))
-    return FALSE;
-  if (n[0] > 0)
-    return refuse_null_sequences (work, n[0], error);
-  if (!refuse_null_keys (work, n + 2, error))
-    return FALSE;
-  return n[1] == 0 || autocdc_refuse_promise (work, n[1], "events", error);
+  return autocdc_work_numbers (work, counts->str, n, n_keys + 3, error) &&
+         refuse_null_sequences (work, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE, "sequence", n[0],
+                                error) &&
+         refuse_null_sequences (work, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SYSTEM_SEQUENCE,
+                                "system sequence", n[1], error) &&
+         refuse_null_keys (work, n + 3, error) && (n[2] == 0 || autocdc_refuse_promise (work, n[2], "events", error));
 }
 
-/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions and the columns to update, which follow the columns. */
+/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions, the columns to update and the system sequence, which follow the columns. */
 static void
 append_conditions (AutoCdcWork *work, GString *columns)
 {
@@ -131,6 +132,13 @@ append_conditions (AutoCdcWork *work, GString *columns)
     g_string_append_printf (columns, ", coalesce(c%u, false) AS h", next++);
   if (plan->columns_to_update)
     g_string_append_printf (columns, ", list_transform(c%u, lambda n: lower(n)) AS u", next++);
+  if (plan->system_type) {
+    g_autofree char *system = g_strdup_printf ("c%u", next);
+
+    g_string_append (columns, ", ");
+    autocdc_append_value (columns, system, plan->system_type, plan->system_type);
+    g_string_append (columns, " AS y");
+  }
 }
 
 gboolean
@@ -163,7 +171,10 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
   append_conditions (work, columns);
   autocdc_work_take (work, "columns", g_steal_pointer (&columns));
   autocdc_work_set (work, "source", relation_text_sql (text)->str);
-  if (!autocdc_work_make_once (work, "events", "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
+  if (!autocdc_work_make_once (work, "events",
+                               plan->system_type
+                                   ? "SELECT *, {O:s} AS o, {P:y} AS p FROM (SELECT {columns} FROM ({source}))"
+                                   : "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
                                &work->n_events, error))
     return FALSE;
   work->n_read = work->n_events;
@@ -235,15 +246,15 @@ reduce_to_newest (AutoCdcWork *work, GError **error)
          autocdc_normalise (work, "reduced", (const char *const[]){ "d", NULL }, "", "", &work->n_ties, error);
 }
 
-/* SCD 2: one fact per key and sequence; a delete wins, else the greatest row. */
+/* One fact per key and instant; a delete wins, else the greatest row. */
 static gboolean
-reduce_to_sequences (AutoCdcWork *work, GError **error)
+reduce_to_instants (AutoCdcWork *work, GError **error)
 {
   gint64 n_facts, n_mixed;
 
   if (!autocdc_work_make (work, "reduced",
-                          "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
-                          " AND e.o = g.o AND e.d = g.d",
+                          "SELECT {K:e}, e.s, e.o{Y:e}, e.d{event values} FROM {events} e JOIN {best} g ON {J:e,g}"
+                          " AND {E:e,g} AND e.d = g.d",
                           &n_facts, error) ||
       !autocdc_work_count (work, "SELECT count(*) FILTER (mixed) FROM {best}", &n_mixed, error))
     return FALSE;
@@ -260,17 +271,17 @@ autocdc_reduce_events (AutoCdcWork *work, GError **error)
 
   work->n_ties = 0;
   autocdc_set_event_values (work);
-  if (!autocdc_work_make (work, "best",
-                          newest
-                              ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"
-                                " GROUP BY {K}"
-                              : "SELECT {K}, o, bool_or(d) AS d, bool_or(d) AND NOT bool_and(d) AS mixed FROM {events}"
-                                " GROUP BY {K}, o",
-                          &work->n_keys, error))
+  if (!autocdc_work_make (
+          work, "best",
+          newest ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"
+                   " GROUP BY {K}"
+                 : "SELECT {K}, {I}, bool_or(d) AS d, bool_or(d) AND NOT bool_and(d) AS mixed FROM {events}"
+                   " GROUP BY {K}, {I}",
+          &work->n_keys, error))
     return FALSE;
   if (work->n_keys == work->n_events)
-    autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o, e.d{event values} FROM {events} e");
-  else if (!(newest ? reduce_to_newest (work, error) : reduce_to_sequences (work, error)))
+    autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o{Y:e}, e.d{event values} FROM {events} e");
+  else if (!(newest ? reduce_to_newest (work, error) : reduce_to_instants (work, error)))
     return FALSE;
   if (!work->is_partial)
     autocdc_work_define (work, "reduced",

@@ -87,32 +87,10 @@ check_snapshot_clauses (const AutoCdcFlow *flow, GError **error)
   return TRUE;
 }
 
-/* Clauses that are understood and not run. */
-static gboolean
-check_supported (const AutoCdcFlow *flow, GError **error)
-{
-  const struct {
-    gboolean given;
-    const char *clause;
-  } clauses[] = {
-    { flow->type == AUTOCDC_BITEMPORAL, "STORED AS BITEMPORAL" },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (clauses); i++) {
-    if (!clauses[i].given)
-      continue;
-    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: the AUTO CDC clause %s is not supported",
-                    name_of (flow), clauses[i].clause);
-    base_error_add_param (error, "feature", clauses[i].clause);
-    return FALSE;
-  }
-  return TRUE;
-}
-
 gboolean
 autocdc_flow_check (const AutoCdcFlow *flow, GError **error)
 {
-  return check_combinations (flow, error) && check_snapshot_clauses (flow, error) && check_supported (flow, error);
+  return check_combinations (flow, error) && check_snapshot_clauses (flow, error);
 }
 
 char *

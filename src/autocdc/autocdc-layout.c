@@ -34,13 +34,6 @@ plan_column (const AutoCdcPlan *plan, const char *name)
   return -1;
 }
 
-gboolean
-autocdc_is_interval_column (const AutoCdcPlan *plan, const char *name)
-{
-  return plan->type == AUTOCDC_SCD2 &&
-         (base_text_equal_ignore_case (name, AUTOCDC_START_AT) || base_text_equal_ignore_case (name, AUTOCDC_END_AT));
-}
-
 static gboolean
 same_type (const BaseType *a, const BaseType *b)
 {
@@ -142,14 +135,41 @@ check_partial (const AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **er
 }
 
 static gboolean
+check_sequence (const AutoCdcPlan *plan, const char *clause, const BaseType *now, const BaseType *then, GError **error)
+{
+  g_autofree char *now_text = NULL, *then_text = NULL;
+
+  if (base_type_equal (now, then, BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
+    return TRUE;
+  now_text = base_type_text (now);
+  then_text = base_type_text (then);
+  if (plan->from_snapshot) {
+    base_error_set (error, SLUICE_ERROR_APPLY_CHANGES_FROM_SNAPSHOT_ERROR_INVALID_SNAPSHOT_VERSION_TYPE,
+                    "the version of flow %s is of type %s, the versions recorded in %s are of type %s", plan->name,
+                    now_text, plan->target, then_text);
+    base_error_set_hint (error, "cast the version, or refresh %s fully", plan->target);
+    return FALSE;
+  }
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
+                  "%s of flow %s is of type %s, the sequences recorded in %s are of type %s", clause, plan->name,
+                  now_text, plan->target, then_text);
+  base_error_set_hint (error, "the expression may change, its type may not; cast it, or refresh %s fully",
+                       plan->target);
+  return FALSE;
+}
+
+static gboolean
 check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
 {
+  static const char *const type_texts[] = {
+    [AUTOCDC_SCD1] = "SCD TYPE 1", [AUTOCDC_SCD2] = "SCD TYPE 2", [AUTOCDC_BITEMPORAL] = "BITEMPORAL"
+  };
+
   if (!check_keys (plan, domain, error))
     return FALSE;
   if (plan->type != domain->type) {
-    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT,
-                    "flow %s is SCD TYPE %d, %s was kept as SCD TYPE %d", plan->name, plan->type, plan->target,
-                    domain->type);
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "flow %s is %s, %s was kept as %s",
+                    plan->name, type_texts[plan->type], plan->target, type_texts[domain->type]);
     base_error_set_hint (error, "a full refresh of %s begins anew with the new type", plan->target);
     return FALSE;
   }
@@ -162,24 +182,10 @@ check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
     base_error_set_hint (error, "a full refresh of %s begins anew with the new source", plan->target);
     return FALSE;
   }
-  if (!base_type_equal (plan->sequence_type, domain->sequence_type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY)) {
-    g_autofree char *now = base_type_text (plan->sequence_type), *then = base_type_text (domain->sequence_type);
-
-    if (plan->from_snapshot) {
-      base_error_set (error, SLUICE_ERROR_APPLY_CHANGES_FROM_SNAPSHOT_ERROR_INVALID_SNAPSHOT_VERSION_TYPE,
-                      "the version of flow %s is of type %s, the versions recorded in %s are of type %s", plan->name,
-                      now, plan->target, then);
-      base_error_set_hint (error, "cast the version, or refresh %s fully", plan->target);
-      return FALSE;
-    }
-    base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
-                    "SEQUENCE BY of flow %s is of type %s, the sequences recorded in %s are of type %s", plan->name,
-                    now, plan->target, then);
-    base_error_set_hint (error, "the expression may change, its type may not; cast it, or refresh %s fully",
-                         plan->target);
-    return FALSE;
-  }
-  return check_tracking (plan, domain, error) && check_partial (plan, domain, error);
+  return check_sequence (plan, "SEQUENCE BY", plan->sequence_type, domain->sequence_type, error) &&
+         (!plan->system_type ||
+          check_sequence (plan, "SYSTEM SEQUENCE BY", plan->system_type, domain->system_type, error)) &&
+         check_tracking (plan, domain, error) && check_partial (plan, domain, error);
 }
 
 /* ---- types of columns that both have ---- */
@@ -462,16 +468,16 @@ static BaseType *
 inferred_schema (const AutoCdcPlan *plan, const BaseType *given, const BaseType *present)
 {
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+  const char *const *intervals;
+  guint n_intervals = autocdc_interval_columns (plan->type, &intervals);
 
   for (guint i = 0; i < base_type_n_fields (given); i++) {
     const BaseField *field = base_type_field (given, i);
 
     add_inferred (builder, present, field->name, field->type);
   }
-  if (plan->type == AUTOCDC_SCD2) {
-    add_inferred (builder, present, AUTOCDC_START_AT, plan->sequence_type);
-    add_inferred (builder, present, AUTOCDC_END_AT, plan->sequence_type);
-  }
+  for (guint i = 0; i < n_intervals; i++)
+    add_inferred (builder, present, intervals[i], i < 2 ? plan->sequence_type : plan->system_type);
   return base_struct_builder_end (g_steal_pointer (&builder));
 }
 
@@ -582,7 +588,7 @@ find_schema (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
     return FALSE;
   layout->schema = layout->is_new && plan->declared ? declared_schema (plan, schema) : g_steal_pointer (&schema);
   layout->schema_changed = !present || !base_type_equal (present, layout->schema, BASE_TYPE_EQUAL_METADATA);
-  if (!layout->is_new && changes_types (present, layout->schema))
+  if (!layout->is_new && autocdc_domain_hides (layout->domain) && changes_types (present, layout->schema))
     autocdc_domain_renew_hash (layout->domain);
   return TRUE;
 }
@@ -593,10 +599,10 @@ static void
 begin_domain (AutoCdcLayout *layout)
 {
   const AutoCdcPlan *plan = layout->plan;
-  AutoCdcDomain *domain = layout->domain = autocdc_domain_new (plan->from_snapshot);
+  AutoCdcDomain *domain = layout->domain = autocdc_domain_new (plan->type, plan->from_snapshot);
 
-  domain->type = plan->type;
   domain->sequence_type = base_type_ref (plan->sequence_type);
+  domain->system_type = base_type_ref (plan->system_type);
   for (guint i = 0; i < plan->keys->len; i++) {
     const AutoCdcColumn *key = plan->columns->pdata[g_array_index (plan->keys, guint, i)];
 
@@ -678,6 +684,8 @@ static gboolean
 find_fields (AutoCdcLayout *layout, GError **error)
 {
   AutoCdcDomain *domain = layout->domain;
+  const char *const *intervals;
+  guint n_intervals = autocdc_interval_columns (layout->plan->type, &intervals);
 
   for (guint i = 0; i < base_type_n_fields (layout->schema); i++) {
     const BaseField *column = base_type_field (layout->schema, i);
@@ -707,15 +715,13 @@ find_fields (AutoCdcLayout *layout, GError **error)
                              layout->plan->target, (char *) domain->keys->pdata[i]);
     g_array_append_val (layout->key_columns, column);
   }
-  if (layout->plan->type == AUTOCDC_SCD2) {
-    int start = base_type_field_index (layout->schema, AUTOCDC_START_AT, TRUE);
-    int end = base_type_field_index (layout->schema, AUTOCDC_END_AT, TRUE);
+  for (guint i = 0; i < n_intervals; i++) {
+    int column = base_type_field_index (layout->schema, intervals[i], TRUE);
 
-    if (start < 0 || end < 0)
-      return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "%s has no interval columns",
-                             layout->plan->target);
-    layout->start_column = (guint) start;
-    layout->end_column = (guint) end;
+    if (column < 0)
+      return base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "%s has no column %s",
+                             layout->plan->target, intervals[i]);
+    layout->intervals[i] = (guint) column;
   }
   return TRUE;
 }

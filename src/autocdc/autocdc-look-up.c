@@ -185,21 +185,21 @@ static char *
 row_columns (AutoCdcWork *work, const BaseType *present, gboolean payload)
 {
   g_autoptr (GString) out = g_string_new ("(t.fi << 40) + t.rn AS ix, t.fi, t.rn, ");
+  const char *const *intervals;
+  guint n_intervals = autocdc_interval_columns (work->plan->type, &intervals);
 
   g_string_append (out, work->tracks_rows ? "coalesce(t.rid, m.base + t.rn) AS rid" : "NULL::BIGINT AS rid");
   for (guint i = 0; i < work->layout->domain->keys->len; i++)
     g_string_append_printf (out, ", t.p%d AS k%u",
                             base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
-  if (!payload)
-    ; /* st and en come with it */
-  else if (work->plan->type == AUTOCDC_SCD2)
-    g_string_append_printf (out, ", t.p%d AS st, t.p%d AS en", base_type_field_index (present, AUTOCDC_START_AT, TRUE),
-                            base_type_field_index (present, AUTOCDC_END_AT, TRUE));
-  else
+  if (payload && n_intervals == 0)
     g_string_append (out, ", NULL::{S} AS st, NULL::{S} AS en");
+  for (guint i = 0; payload && i < n_intervals; i++)
+    g_string_append_printf (out, ", t.p%d AS %s", base_type_field_index (present, intervals[i], TRUE),
+                            autocdc_interval_names[i]);
   if (work->layout->domain->of_snapshots)
     append_held_of_snapshot (work, out, present);
-  else
+  else if (autocdc_rows_hold (work->plan))
     append_held (work, out, present);
   if (payload)
     append_payload (work, out, present);
@@ -216,6 +216,19 @@ set_scan_keys (AutoCdcWork *work, const BaseType *present, const char *table)
     g_string_append_printf (keys, "%st.p%d = %s.k%u", i ? " AND " : "",
                             base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), table, i);
   autocdc_work_take (work, "scan keys", g_steal_pointer (&keys));
+}
+
+/* Bitemporal: beliefs that ended before the first instant of the batch stay as they are. */
+static void
+set_still_believed (AutoCdcWork *work, const BaseType *present)
+{
+  const char *const *intervals;
+  guint n = autocdc_interval_columns (work->plan->type, &intervals);
+  int end = base_type_field_index (present, intervals[n - 1], TRUE);
+  g_autofree char *pattern = g_strdup_printf (" AND (t.p%d IS NULL OR {P:t.p%d} >= q.p)", end, end);
+  g_autofree char *text = autocdc_work_text (work, pattern);
+
+  autocdc_work_set (work, "still believed", text);
 }
 
 /* ` LEFT JOIN (VALUES (file index, row id of its first row), …) m …`, so that row ids are worked out for matched rows only. */
@@ -253,9 +266,10 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
     { domain->hidden_hash, long_type, "hh" },
   };
   DeltaScanValue place = { long_type, "place" };
-  DeltaScanRequest request = {
-    .hidden = hidden, .n_hidden = domain->of_snapshots ? 0 : 3, .file_index_name = "fi", .row_number_name = "rn"
-  };
+  DeltaScanRequest request = { .hidden = hidden,
+                               .n_hidden = autocdc_domain_hides (domain) ? 3 : 0,
+                               .file_index_name = "fi",
+                               .row_number_name = "rn" };
 
   if (domain->hidden_gen)
     hidden[request.n_hidden++] = (DeltaScanHidden){ domain->hidden_gen, long_type, "hg" };
@@ -293,10 +307,12 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
 static void
 define_no_rows (AutoCdcWork *work, const char *name)
 {
+  autocdc_work_set (work, "no system", work->plan->system_type ? ", y AS ys, y AS ye" : "");
   autocdc_work_define (
       work, name,
       "SELECT 0::BIGINT AS ix, 0::BIGINT AS fi, 0::BIGINT AS rn, NULL::BIGINT AS rid, {K}, s AS st,"
-      " s AS en, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh, 0::BIGINT AS hg{V} FROM {reduced} WHERE false");
+      " s AS en{no system}, s AS hs, o AS ho, ''::BLOB AS hb, 0::BIGINT AS hh, 0::BIGINT AS hg{V} FROM {reduced} WHERE"
+      " false");
 }
 
 /* ` WHERE …` of a look-up: the open rows, where snapshots are kept. */
@@ -358,6 +374,14 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   work->has_rows = TRUE;
   /* A condition on the keys, though always true, makes DuckDB push a Bloom filter of them into the scan. */
+  if (payload && work->plan->type == AUTOCDC_BITEMPORAL) {
+    set_still_believed (work, present);
+    return autocdc_work_make (
+        work, name,
+        "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t JOIN (SELECT {K}, min(p) AS p FROM {keys}"
+        " WHERE hash({K}) IS NOT NULL GROUP BY {K}) q ON {scan keys}{still believed}) t{bases}",
+        NULL, error);
+  }
   return autocdc_work_make (work, name,
                             "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t SEMI JOIN (SELECT {K} FROM {keys}"
                             " WHERE hash({K}) IS NOT NULL) q ON {scan keys}{open only}) t{bases}",
@@ -479,7 +503,7 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
   if (work->layout->domain->files->len == 0) {
     autocdc_work_define (
         work, "state",
-        "SELECT {K}, s, o, d, ''::BLOB AS b{V}, 0::BIGINT AS w, 0::BIGINT AS g FROM {reduced} WHERE false");
+        "SELECT {K}, s, o{Y}, d, ''::BLOB AS b{V}, 0::BIGINT AS w, 0::BIGINT AS g FROM {reduced} WHERE false");
     return TRUE;
   }
   if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
@@ -530,9 +554,10 @@ add_set (GPtrArray *sets, GBytes *set)
 static gboolean
 find_sets (AutoCdcWork *work, GError **error)
 {
-  g_autofree char *sql =
-      autocdc_work_text (work, "SELECT DISTINCT b FROM (SELECT hb AS b FROM {rows} WHERE hb IS NOT NULL"
-                               " UNION ALL SELECT b FROM {state} WHERE NOT d)");
+  g_autofree char *sql = autocdc_work_text (work, autocdc_rows_hold (work->plan)
+                                                      ? "SELECT DISTINCT b FROM (SELECT hb AS b FROM {rows} WHERE hb IS"
+                                                        " NOT NULL UNION ALL SELECT b FROM {state} WHERE NOT d)"
+                                                      : "SELECT DISTINCT b FROM {state} WHERE NOT d");
   g_autoptr (DuckResult) result = NULL;
   const DuckChunk *chunk;
 
@@ -617,7 +642,7 @@ count_mixed (AutoCdcWork *work, GError **error)
   return TRUE;
 }
 
-/* SCD 2: where an event of the batch meets another of the memory. */
+/* Not SCD 1: where an event of the batch meets another of the memory. */
 static gboolean
 count_met (AutoCdcWork *work, GError **error)
 {
@@ -627,8 +652,8 @@ count_met (AutoCdcWork *work, GError **error)
   autocdc_append_hash (work, hash, "f");
   autocdc_work_take (work, "tie hash", g_steal_pointer (&hash));
   if (!autocdc_work_count (work,
-                           "SELECT count(*) FROM (SELECT 1 FROM {facts} f SEMI JOIN {twice} t ON {J:f,t} AND f.o = t.o"
-                           " GROUP BY {K:f}, f.o HAVING bool_or(f.src = 2) AND (bool_or(f.d) <> bool_and(f.d) OR"
+                           "SELECT count(*) FROM (SELECT 1 FROM {facts} f SEMI JOIN {twice} t ON {J:f,t} AND {E:f,t}"
+                           " GROUP BY {K:f}, {I:f} HAVING bool_or(f.src = 2) AND (bool_or(f.d) <> bool_and(f.d) OR"
                            " (NOT bool_or(f.d) AND min({tie hash}) <> max({tie hash}))))",
                            &n, error))
     return FALSE;
@@ -650,23 +675,23 @@ normalise_facts (AutoCdcWork *work, GError **error)
   autocdc_set_shows (work, "f");
   return autocdc_work_make (
              work, "said",
-             "SELECT {K:n}, n.o, n.d, min(f.src) AS src, arg_min_null(f.ri, f.src) AS ri FROM {met} f JOIN {merged} n"
-             " ON {J:f,n} AND f.o = n.o AND f.d = n.d AND f.b = n.b WHERE {shows} GROUP BY {K:n}, n.o, n.d",
+             "SELECT {K:n}, {I:n}, n.d, min(f.src) AS src, arg_min_null(f.ri, f.src) AS ri FROM {met} f JOIN {merged} n"
+             " ON {J:f,n} AND {E:f,n} AND f.d = n.d AND f.b = n.b WHERE {shows} GROUP BY {K:n}, {I:n}, n.d",
              NULL, error) &&
          autocdc_work_make (work, "facts",
                             "SELECT f.* REPLACE (coalesce(t.src, f.src) AS src, coalesce(t.ri, f.ri) AS ri)"
-                            " FROM {facts} f LEFT JOIN {said} t ON {J:f,t} AND f.o = t.o AND f.d = t.d",
+                            " FROM {facts} f LEFT JOIN {said} t ON {J:f,t} AND {E:f,t} AND f.d = t.d",
                             NULL, error);
 }
 
-/* SCD 2: of equal facts one, and a delete at an upsert's sequence leaves nothing of the upsert. */
+/* Not SCD 1: of equal facts one, and a delete at an upsert's instant leaves nothing of the upsert. */
 static gboolean
 normalise_history (AutoCdcWork *work, GError **error)
 {
   gint64 n_met;
 
   if (!autocdc_work_make (work, "twice",
-                          "SELECT {K}, o, bool_or(d) AS d FROM {facts} GROUP BY {K}, o HAVING count(*) > 1", &n_met,
+                          "SELECT {K}, {I}, bool_or(d) AS d FROM {facts} GROUP BY {K}, {I} HAVING count(*) > 1", &n_met,
                           error))
     return FALSE;
   if (n_met == 0)
@@ -675,23 +700,25 @@ normalise_history (AutoCdcWork *work, GError **error)
     return FALSE;
   if (work->is_partial)
     return autocdc_work_make (work, "facts",
-                              "SELECT f.* FROM {facts} f LEFT JOIN {twice} t ON {J:f,t} AND f.o = t.o"
+                              "SELECT f.* FROM {facts} f LEFT JOIN {twice} t ON {J:f,t} AND {E:f,t}"
                               " WHERE t.d IS NULL OR t.d = f.d",
                               NULL, error) &&
            normalise_facts (work, error);
   return autocdc_work_make (work, "facts",
-                            "SELECT f.* FROM {facts} f ANTI JOIN {twice} t ON {J:f,t} AND f.o = t.o UNION ALL"
-                            " SELECT * FROM (SELECT DISTINCT ON ({K:f}, f.o, f.b) f.* FROM {facts} f JOIN {twice} t"
-                            " ON {J:f,t} AND f.o = t.o AND f.d = t.d ORDER BY {K:f}, f.o, f.b{tie:f}, f.src)",
+                            "SELECT f.* FROM {facts} f ANTI JOIN {twice} t ON {J:f,t} AND {E:f,t} UNION ALL"
+                            " SELECT * FROM (SELECT DISTINCT ON ({K:f}, {I:f}, f.b) f.* FROM {facts} f JOIN {twice} t"
+                            " ON {J:f,t} AND {E:f,t} AND f.d = t.d ORDER BY {K:f}, {I:f}, f.b{tie:f}, f.src)",
                             NULL, error);
 }
 
 /* What statements on the target mean for its keys' rows and facts. Of several rows of one identity the newest, which has nth 1, is the
- * key's row. SCD 2: facts from before a key's newest reset are void, and rows from before it hold the upsert at their start. */
+ * key's row. Not SCD 1: facts from before a key's newest reset are void, and rows from before it hold the upsert at their start. */
 static gboolean
 hear_statements (AutoCdcWork *work, GError **error)
 {
-  if (work->plan->type == AUTOCDC_SCD2 && work->has_state &&
+  gboolean holds = autocdc_rows_hold (work->plan);
+
+  if (work->plan->type != AUTOCDC_SCD1 && work->has_state &&
       (!autocdc_work_make (work, "resets",
                            "SELECT {K}, max(g) AS rg, arg_max(b, g) AS rb FROM {state} WHERE s IS NULL GROUP BY {K}",
                            NULL, error) ||
@@ -699,14 +726,15 @@ hear_statements (AutoCdcWork *work, GError **error)
                            "SELECT t.* FROM {state} t LEFT JOIN {resets} q ON {J:t,q} WHERE t.s IS NOT NULL AND"
                            " (q.rg IS NULL OR t.g >= q.rg)",
                            NULL, error) ||
-       (work->has_rows && !autocdc_work_make (work, "rows",
-                                              "SELECT r.* REPLACE (CASE WHEN r.hg < q.rg THEN r.st ELSE r.hs END AS hs,"
-                                              " CASE WHEN r.hg < q.rg THEN {O:r.st} ELSE r.ho END AS ho,"
-                                              " CASE WHEN r.hg < q.rg THEN q.rb ELSE r.hb END AS hb)"
-                                              " FROM {rows} r LEFT JOIN {resets} q ON {J:r,q}",
-                                              NULL, error))))
+       (holds && work->has_rows &&
+        !autocdc_work_make (work, "rows",
+                            "SELECT r.* REPLACE (CASE WHEN r.hg < q.rg THEN r.st ELSE r.hs END AS hs,"
+                            " CASE WHEN r.hg < q.rg THEN {O:r.st} ELSE r.ho END AS ho,"
+                            " CASE WHEN r.hg < q.rg THEN q.rb ELSE r.hb END AS hb)"
+                            " FROM {rows} r LEFT JOIN {resets} q ON {J:r,q}",
+                            NULL, error))))
     return FALSE;
-  return !work->has_rows ||
+  return !holds || !work->has_rows ||
          autocdc_work_make (
              work, "rows",
              work->plan->type == AUTOCDC_SCD2
@@ -728,10 +756,29 @@ autocdc_rank_facts (AutoCdcWork *work, const char *name, GError **error)
                             NULL, error);
 }
 
+/* The piece `held facts`: those of rows. A row of SCD 2 with an end at which no row begins also holds the delete that ended it. */
+static void
+set_held_facts (AutoCdcWork *work)
+{
+  g_autoptr (GString) held = g_string_new (NULL);
+  g_autofree char *text = NULL;
+
+  if (autocdc_rows_hold (work->plan))
+    g_string_append (
+        held, " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, hg, 1, ix FROM {rows} WHERE hb IS NOT NULL"
+              " AND {T:ho}");
+  if (work->plan->type == AUTOCDC_SCD2)
+    g_string_append (held,
+                     " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 0, 1, ix FROM {rows} r"
+                     " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {rows} q WHERE {J:q,r} AND q.st = r.en)");
+  text = autocdc_work_text (work, held->str);
+  autocdc_work_set (work, "held facts", text);
+}
+
 gboolean
 autocdc_unite_facts (AutoCdcWork *work, GError **error)
 {
-  gboolean history = work->plan->type == AUTOCDC_SCD2;
+  gboolean history = work->plan->type != AUTOCDC_SCD1;
   g_autoptr (GString) nulls = g_string_new (NULL), live = g_string_new (NULL);
   g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
 
@@ -745,21 +792,10 @@ autocdc_unite_facts (AutoCdcWork *work, GError **error)
   }
   autocdc_work_take (work, "no values", g_steal_pointer (&nulls));
   autocdc_work_take (work, "live values", g_steal_pointer (&live));
-  /* A row of SCD 2 with an end at which no row begins also holds the delete that ended it. */
-  autocdc_work_set (work, "held deletes", "");
-  if (history) {
-    g_autofree char *held = autocdc_work_text (
-        work, " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 0, 1, ix FROM {rows} r"
-              " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {rows} q WHERE {J:q,r} AND q.st = r.en)");
-
-    autocdc_work_set (work, "held deletes", held);
-  }
+  set_held_facts (work);
   if (!autocdc_work_make (work, "facts",
-                          "SELECT {K}, s, o, d, b{V}, w, g, 0 AS src, NULL::BIGINT AS ri FROM {state}"
-                          " UNION ALL SELECT {K}, hs, ho, false, hb{row values}, NULL, hg, 1, ix FROM {rows} WHERE hb "
-                          "IS NOT NULL AND {T:ho}"
-                          "{held deletes}"
-                          " UNION ALL SELECT {K}, s, o, d, b{live values}, NULL, 0, 2, NULL FROM {batch} WHERE {T:o}"
+                          "SELECT {K}, s, o{Y}, d, b{V}, w, g, 0 AS src, NULL::BIGINT AS ri FROM {state}{held facts}"
+                          " UNION ALL SELECT {K}, s, o{Y}, d, b{live values}, NULL, 0, 2, NULL FROM {batch} WHERE {T:o}"
                           " AND (d AND o = {truncate order}) IS NOT TRUE",
                           NULL, error) ||
       (!history && !autocdc_rank_facts (work, "facts", error)))

@@ -24,10 +24,11 @@ struct AutoCdcPlan {
   AutoCdcType type;
   GPtrArray *columns; /* (element-type AutoCdcColumn): selected, in source order */
   GArray *keys;       /* (element-type guint): the columns that are keys, in the order of KEYS, or of the memory */
-  /* Columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says, the columns to update.
-   * Of a snapshot, columns alone. */
+  /* Columns …, the sequence, and of what was given: whether it is a delete, a truncate, what WHERE says, the columns to update, the system
+   * sequence. Of a snapshot, columns alone. */
   RelationPlan *events;
   BaseType *sequence_type;
+  BaseType *system_type;     /* (nullable): of SYSTEM SEQUENCE BY */
   gboolean from_snapshot;    /* sequences are versions of snapshots */
   gboolean deletes;          /* APPLY AS DELETE WHEN was given */
   gboolean truncates;        /* APPLY AS TRUNCATE WHEN was given */
@@ -63,7 +64,12 @@ typedef struct {
   gboolean ignores_null;
 } AutoCdcField;
 
-/* Whether the target's column @name is __START_AT or __END_AT. */
+#define AUTOCDC_MAX_INTERVALS 4
+/* The interval columns that a kind of target has last in its schema; even ones are starts, the second pair is of system time.
+ * @names: (out) (optional). Returns: how many. */
+guint autocdc_interval_columns (AutoCdcType type, const char *const **names);
+/* Whether visible rows hold facts: in hidden columns, or, where snapshots are kept, by what they show. */
+gboolean autocdc_rows_hold (const AutoCdcPlan *plan);
 gboolean autocdc_is_interval_column (const AutoCdcPlan *plan, const char *name);
 /* The type at the end of @path (nullable: names below @type) in @type, names without case; NULL when there is none. */
 const BaseType *autocdc_leaf_type (const BaseType *type, const char *const *path);
@@ -78,8 +84,7 @@ typedef struct {
   GArray *key_columns; /* (element-type guint): in the target's schema */
   GArray *fields;      /* (element-type AutoCdcField) */
   GArray *by_name;     /* (element-type guint): fields in bytewise order of their lower-cased names */
-  guint start_column;  /* SCD 2: of __START_AT and __END_AT */
-  guint end_column;
+  guint intervals[AUTOCDC_MAX_INTERVALS]; /* in the target's schema: the interval columns */
 } AutoCdcLayout;
 
 /* @snapshot: (nullable): NULL for a table that does not exist. Errors: as autocdc_plan_new(). Returns: (transfer full). */

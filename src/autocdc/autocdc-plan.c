@@ -37,6 +37,7 @@ autocdc_plan_unref (AutoCdcPlan *plan)
   base_type_unref (plan->sequence_type);
   g_free (plan->where);
   g_clear_pointer (&plan->where_columns, g_ptr_array_unref);
+  base_type_unref (plan->system_type);
   g_clear_pointer (&plan->track_columns, g_ptr_array_unref);
   g_clear_pointer (&plan->track_except, g_ptr_array_unref);
   g_clear_pointer (&plan->ignore_columns, g_ptr_array_unref);
@@ -72,6 +73,34 @@ autocdc_plan_warning (const AutoCdcPlan *plan)
       "SEQUENCE BY of flow '%s' comes from the clock: events are ordered by when they are read, and history begins "
       "then. Use a time or number that the source gives its events.",
       plan->name);
+}
+
+guint
+autocdc_interval_columns (AutoCdcType type, const char *const **names)
+{
+  static const char *const all[] = { AUTOCDC_START_AT, AUTOCDC_END_AT, "__SYSTEM_START_AT", "__SYSTEM_END_AT" };
+
+  if (names)
+    *names = all;
+  return type == AUTOCDC_BITEMPORAL ? 4 : type == AUTOCDC_SCD2 ? 2 : 0;
+}
+
+gboolean
+autocdc_rows_hold (const AutoCdcPlan *plan)
+{
+  return plan->type != AUTOCDC_BITEMPORAL;
+}
+
+gboolean
+autocdc_is_interval_column (const AutoCdcPlan *plan, const char *name)
+{
+  const char *const *names;
+  guint n = autocdc_interval_columns (plan->type, &names);
+
+  for (guint i = 0; i < n; i++)
+    if (base_text_equal_ignore_case (names[i], name))
+      return TRUE;
+  return FALSE;
 }
 
 /* NULL for a clause that was not given or is empty. */
@@ -147,10 +176,10 @@ check_source_names (const AutoCdcPlan *plan, const BaseType *schema, GError **er
       base_error_add_param (error, "columnName", name);
       return FALSE;
     }
-    if (plan->type == AUTOCDC_SCD2 &&
-        (base_text_equal_ignore_case (name, AUTOCDC_START_AT) || base_text_equal_ignore_case (name, AUTOCDC_END_AT))) {
+    if (autocdc_is_interval_column (plan, name)) {
       base_error_set (error, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT,
-                      "flow %s: the source has a column %s, which SCD TYPE 2 adds to the target", plan->name, name);
+                      "flow %s: the source has a column %s, which %s adds to the target", plan->name, name,
+                      plan->type == AUTOCDC_BITEMPORAL ? "BITEMPORAL" : "SCD TYPE 2");
       base_error_add_param (error, "columnName", name);
       return FALSE;
     }
@@ -227,31 +256,44 @@ find_keys (AutoCdcPlan *plan, const char *const *keys, const BaseType *schema, G
 
 /* ---- expressions ---- */
 
-static gboolean
-bind_sequence (AutoCdcPlan *plan, const AutoCdcFlow *flow, const BaseType *schema, const RelationContext *context,
-               GError **error)
+/* Returns: (transfer full): the type of a sequence. */
+static BaseType *
+bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, const BaseType *schema,
+               const RelationContext *context, GError **error)
 {
-  const SqlExpr *sequence = flow->sequence_by;
   gboolean deterministic = TRUE;
+  g_autoptr (BaseType) type = relation_expr_type (sequence, schema, NULL, &deterministic, context, error);
   g_autofree char *text = NULL;
 
+  if (!type)
+    return NULL;
+  if (!deterministic) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: %s gives another value each time it is asked",
+                    plan->name, clause);
+    return NULL;
+  }
+  if (base_type_kind (type) != BASE_TYPE_VOID && base_type_is_orderable (type))
+    return g_steal_pointer (&type);
+  text = base_type_text (type);
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NON_ORDERABLE_SEQUENCE,
+                  "flow %s: %s is of type %s, which has no order", plan->name, clause, text);
+  base_error_add_param (error, "dataType", text);
+  return NULL;
+}
+
+static gboolean
+bind_sequences (AutoCdcPlan *plan, const AutoCdcFlow *flow, const BaseType *schema, const RelationContext *context,
+                GError **error)
+{
   if (plan->from_snapshot) {
     plan->sequence_type = base_type_ref (flow->version_type);
     return autocdc_version_type_check (plan->sequence_type, plan->name, error);
   }
-  plan->sequence_type = relation_expr_type (sequence, schema, NULL, &deterministic, context, error);
-  if (!plan->sequence_type)
-    return FALSE;
-  if (!deterministic)
-    return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                           "flow %s: SEQUENCE BY gives another value each time it is asked", plan->name);
-  if (base_type_kind (plan->sequence_type) != BASE_TYPE_VOID && base_type_is_orderable (plan->sequence_type))
-    return TRUE;
-  text = base_type_text (plan->sequence_type);
-  base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NON_ORDERABLE_SEQUENCE,
-                  "flow %s: SEQUENCE BY is of type %s, which has no order", plan->name, text);
-  base_error_add_param (error, "dataType", text);
-  return FALSE;
+  plan->sequence_type = bind_sequence (plan, "SEQUENCE BY", flow->sequence_by, schema, context, error);
+  if (!plan->sequence_type || !flow->system_sequence_by)
+    return plan->sequence_type != NULL;
+  plan->system_type = bind_sequence (plan, "SYSTEM SEQUENCE BY", flow->system_sequence_by, schema, context, error);
+  return plan->system_type != NULL;
 }
 
 static gboolean
@@ -318,7 +360,8 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
   RelationItem sequence = { .name = "sequence", .expr = flow->sequence_by };
   const RelationItem conditions[] = { { .name = "delete", .expr = flow->delete_when },
                                       { .name = "truncate", .expr = flow->truncate_when },
-                                      { .name = "where", .expr = flow->where } };
+                                      { .name = "where", .expr = flow->where },
+                                      { .name = "system", .expr = flow->system_sequence_by } };
 
   for (guint i = 0; i < plan->columns->len; i++) {
     const AutoCdcColumn *column = plan->columns->pdata[i];
@@ -370,7 +413,7 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
       !check_known (plan, plan->track_except, "TRACK HISTORY ON * EXCEPT", selected, present, error) ||
       !check_known (plan, plan->ignore_columns, "IGNORE NULL UPDATES ON", selected, present, error) ||
       !check_known (plan, plan->ignore_except, "IGNORE NULL UPDATES ON * EXCEPT", selected, present, error) ||
-      !check_columns_to_update (plan, schema, error) || !bind_sequence (plan, flow, schema, context, error) ||
+      !check_columns_to_update (plan, schema, error) || !bind_sequences (plan, flow, schema, context, error) ||
       !check_condition (plan, "APPLY AS DELETE WHEN", flow->delete_when, schema, context, error) ||
       !check_condition (plan, "APPLY AS TRUNCATE WHEN", flow->truncate_when, schema, context, error) ||
       !check_condition (plan, "WHERE", flow->where, schema, context, error) ||
@@ -438,6 +481,7 @@ autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **erro
   plan->columns = g_ptr_array_new_with_free_func ((GDestroyNotify) column_free);
   plan->keys = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->sequence_type = base_type_ref (domain->sequence_type);
+  plan->system_type = base_type_ref (domain->system_type);
   plan->track_columns = domain->track_columns ? g_ptr_array_ref (domain->track_columns) : NULL;
   plan->track_except = domain->track_except ? g_ptr_array_ref (domain->track_except) : NULL;
   plan->ignore_columns = domain->ignore_columns ? g_ptr_array_ref (domain->ignore_columns) : NULL;
@@ -450,9 +494,7 @@ autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **erro
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
 
-    if (autocdc_domain_key (domain, field->name) >= 0 ||
-        (plan->type == AUTOCDC_SCD2 && (base_text_equal_ignore_case (field->name, AUTOCDC_START_AT) ||
-                                        base_text_equal_ignore_case (field->name, AUTOCDC_END_AT))))
+    if (autocdc_domain_key (domain, field->name) >= 0 || autocdc_is_interval_column (plan, field->name))
       continue;
     add_column (plan, field->name, field->type);
   }
@@ -494,6 +536,12 @@ keys_equal (const AutoCdcPlan *a, const AutoCdcPlan *b)
 }
 
 static gboolean
+same_optional_type (const BaseType *a, const BaseType *b)
+{
+  return a && b ? base_type_equal (a, b, BASE_TYPE_EQUAL_IGNORE_NULLABILITY) : a == b;
+}
+
+static gboolean
 pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
 {
   const struct {
@@ -505,6 +553,8 @@ pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
     { a->type == b->type, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "SCD type" },
     { base_type_equal (a->sequence_type, b->sequence_type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY),
       SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT, "type of the sequence" },
+    { same_optional_type (a->system_type, b->system_type), SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
+      "type of the system sequence" },
     { names_equal (a->track_columns, b->track_columns) && names_equal (a->track_except, b->track_except),
       SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT, "tracked columns" },
     { names_equal (a->chosen, b->chosen) && names_equal (a->excepted, b->excepted), SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE,

@@ -1,6 +1,6 @@
 /* State files: facts in Parquet below `_autocdc/`, named by the domain.
  *
- * Columns: k<j> the keys, seq, kind (0 upsert, 1 delete, 2 reset), set (bits over the domain's fields; empty for a delete),
+ * Columns: k<j> the keys, seq, system (bitemporal), kind (0 upsert, 1 delete, 2 reset), set (bits over the domain's fields; empty for a delete),
  * f<i> the value of field i (absent in files older than the field), written (µs), gen of the statement (0: an event). Files only ever add facts. When eight of
  * about one size are there they become one (size tiers, fan-out 8); what is surely not needed any more stays behind.
  */
@@ -18,7 +18,7 @@ guint
 autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binary, const BaseType *integer,
                         WriteHiddenColumn *hidden)
 {
-  if (domain->of_snapshots)
+  if (!autocdc_domain_hides (domain))
     return 0;
   hidden[0] = (WriteHiddenColumn){ domain->hidden_sequence, domain->sequence_type };
   hidden[1] = (WriteHiddenColumn){ domain->hidden_set, binary };
@@ -49,6 +49,11 @@ append_schema (AutoCdcWork *work, GString *out)
     append_schema_entry (out, name, type);
   }
   append_schema_entry (out, "seq", sequence);
+  if (work->plan->system_type) {
+    g_autofree char *system = duck_type_text (work->plan->system_type);
+
+    append_schema_entry (out, "system", system);
+  }
   append_schema_entry (out, "kind", "TINYINT");
   append_schema_entry (out, "set", "BLOB");
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
@@ -71,8 +76,11 @@ autocdc_append_state_scan (AutoCdcWork *work, DeltaTable *table, GPtrArray *file
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)
     g_string_append_printf (values, ", f%u AS v%u", i, i);
   autocdc_work_take (work, "state values", g_steal_pointer (&values));
-  columns = autocdc_work_text (work, "SELECT {K}, seq AS s, {O:seq} AS o, kind = 1 AS d, \"set\" AS b{state values},"
-                                     " written AS w, gen AS g FROM read_parquet([");
+  columns = autocdc_work_text (
+      work, work->plan->system_type ? "SELECT {K}, seq AS s, {O:seq} AS o, system AS y, {P:system} AS p, kind = 1"
+                                      " AS d, \"set\" AS b{state values}, written AS w, gen AS g FROM read_parquet(["
+                                    : "SELECT {K}, seq AS s, {O:seq} AS o, kind = 1 AS d, \"set\" AS b{state values},"
+                                      " written AS w, gen AS g FROM read_parquet([");
   g_string_append (out, columns);
   for (guint i = 0; i < files->len; i++) {
     const AutoCdcStateFile *file = files->pdata[i];
@@ -161,7 +169,7 @@ drop_idle (AutoCdcWork *work, GError **error)
   if (work->plan->type != AUTOCDC_SCD1)
     return autocdc_work_make (work, "merge",
                               "SELECT f.* FROM {merge} f WHERE f.d OR NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
-                              " AND q.o = f.o AND q.d AND q.g >= f.g)",
+                              " AND {E:q,f} AND q.d AND q.g >= f.g)",
                               NULL, error);
   if (!work->is_partial)
     return autocdc_work_make (work, "merge",
@@ -341,7 +349,7 @@ merge_facts (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint6
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
   return autocdc_work_make (work, "merge",
                             "SELECT * FROM ({old facts}) WHERE {T:o}"
-                            " UNION ALL SELECT {K}, s, o, d, b{V}, w, g FROM {add}",
+                            " UNION ALL SELECT {K}, s, o{Y}, d, b{V}, w, g FROM {add}",
                             NULL, error) &&
          drop_void (work, error) &&
          autocdc_normalise (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC",
@@ -376,10 +384,11 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapsh
       g_ptr_array_remove (domain->files, merge->pdata[i]);
   }
   autocdc_work_set (work, "kind",
-                    work->plan->type == AUTOCDC_SCD2 ? "CASE WHEN s IS NULL THEN 2 ELSE d::TINYINT END" : "d");
+                    work->plan->type == AUTOCDC_SCD1 ? "d" : "CASE WHEN s IS NULL THEN 2 ELSE d::TINYINT END");
+  autocdc_work_set (work, "system", work->plan->system_type ? ", y AS system" : "");
   autocdc_work_set (work, "written", g_hash_table_lookup (work->pieces, written));
   sql = autocdc_work_text (
-      work, "SELECT {K}, s AS seq, {kind}::TINYINT AS kind, b AS \"set\"{fact values}, w AS written, g AS gen"
+      work, "SELECT {K}, s AS seq{system}, {kind}::TINYINT AS kind, b AS \"set\"{fact values}, w AS written, g AS gen"
             " FROM {written} ORDER BY {K}, o");
   if (!write_batch_side_file (write, "_autocdc", sql, &side, error))
     return FALSE;

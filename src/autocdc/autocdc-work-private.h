@@ -1,16 +1,19 @@
 /* One try of one batch: the relations it goes through, and the text of its queries.
  *
+ * A kind of target is one relation, the reference function: {new}. Bitemporal ones have in {events}, {reduced}, {state} and {facts}
+ * also y, the system sequence, and p, its order key; an instant is o, and p where there is one.
+ *
  *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
- *   {best}     its keys (SCD 1) or keys and sequences (SCD 2)
+ *   {best}     its keys (SCD 1) or keys and instants
  *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete), v<i> the values of field i
  *   {keys}     the keys to look up, some perhaps twice
  *   {batch}    the part of {reduced} that goes the general way
- *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval, hs, ho, hb fact held,
- *              hg its gen, hh hash of the values, v, and c<i> as it is of a column i that is several fields
- *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; SCD 2: a reset has no sequence
+ *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval (bitemporal: ys, ye
+ *              too), hs, ho, hb fact held (bitemporal: none), hg its gen, hh hash of the values, v, and c<i> as it is of a column i that is several fields
+ *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; not SCD 1: a reset has no sequence
  *   {facts}    the union, normalised: k, s, o, d, b, v, w, g, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it). SCD 1, when
  *              statements changed rows: o is the rank of sequence and gen among the facts of the key
- *   {new}      what the rows must be: k, st, en, v, hs, ho, hb, hg
+ *   {new}      what the rows must be: k, st, en (ys, ye), v, hs, ho, hb, hg
  *   {need}     the facts to remember, with the columns of {facts}
  *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), columns of {new}, and hh, the hash of the values
  *              where it is known
@@ -21,8 +24,9 @@
  * A relation is rows kept in memory (or, when there are too many, in a temporary table), or, where a copy is not worth making, a SELECT in
  * parentheses. It never changes: a step that changes one makes another of the same name.
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
- * values with a leading comma, {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
- * {O:column} its order key, {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by autocdc_work_set().
+ * values, {Y} and {Y:t} `y, p`, {W} and {W:t} the intervals, {H} and {H:t} the fact held, all of them with a leading comma; {I} and {I:t}
+ * the instant, {E:a,b} equality of instants; {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
+ * {O:column} its order key, {Z} and {P:column} those of the system sequence, {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by autocdc_work_set().
  */
 #pragma once
 
@@ -76,7 +80,7 @@ typedef struct {
   gint64 n_cleared_rows;       /* of {cleared} */
   gint64 n_read;               /* rows of the batch */
   gint64 n_events;             /* of {events} */
-  gint64 n_keys;               /* of the batch; SCD 2: keys and sequences */
+  gint64 n_keys;               /* of the batch; not SCD 1: keys and instants */
   gint64 n_twice;              /* keys and identities that autocdc_normalise() found several times */
   gint64 n_changes;            /* of a snapshot: keys in which it differs from the target */
   gint64 n_add;                /* rows of {add} */
@@ -84,6 +88,9 @@ typedef struct {
   AutoCdcCounts simple_counts; /* of its keys */
   gint64 n_ties;               /* see AutoCdcOutcome */
 } AutoCdcWork;
+
+/* Names of interval columns in relations. */
+extern const char *const autocdc_interval_names[AUTOCDC_MAX_INTERVALS];
 
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
                                BaseCancel *cancel);
@@ -212,6 +219,7 @@ gboolean autocdc_scd1_find_needed (AutoCdcWork *work, const char *known, GError 
 /* {new}, {need}: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);
 gboolean autocdc_scd2_compute (AutoCdcWork *work, GError **error);
+gboolean autocdc_bitemporal_compute (AutoCdcWork *work, GError **error);
 /* SCD 1, the short cut: outcome of the keys that need no payload. */
 gboolean autocdc_simple_applies (const AutoCdcWork *work);
 /* {simple}; @n_complex: (out): keys for the general way, which then has {keys}, {batch}, {rows} and {state} of theirs. */

@@ -8,6 +8,8 @@
 
 #define KEPT_BYTES ((guint64) 96 << 20)
 
+const char *const autocdc_interval_names[AUTOCDC_MAX_INTERVALS] = { "st", "en", "ys", "ye" };
+
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
 {
@@ -162,6 +164,33 @@ append_key_equality (const AutoCdcWork *work, GString *out, const char *tables)
     g_string_append_printf (out, "%s%s.k%u = %s.k%u", i ? " AND " : "", names[0], i, names[1], i);
 }
 
+/* `, <table>.<name>` for each of @names. */
+static void
+append_names (GString *out, const char *table, const char *const *names, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (out, ", %s%s%s", table ? table : "", table ? "." : "", names[i]);
+}
+
+/* One instant of a key, as columns (`o, p`), and of two tables as their equality. */
+static void
+append_instant (const AutoCdcWork *work, GString *out, const char *table)
+{
+  g_string_append_printf (out, table ? "%s.o" : "%so", table ? table : "");
+  if (work->plan->system_type)
+    append_names (out, table, (const char *const[]){ "p" }, 1);
+}
+
+static void
+append_instant_equality (const AutoCdcWork *work, GString *out, const char *tables)
+{
+  g_auto (GStrv) names = g_strsplit (tables, ",", 2);
+
+  g_string_append_printf (out, "%s.o = %s.o", names[0], names[1]);
+  if (work->plan->system_type)
+    g_string_append_printf (out, " AND %s.p = %s.p", names[0], names[1]);
+}
+
 static void
 append_payload_order (const AutoCdcWork *work, GString *out, const char *table)
 {
@@ -195,10 +224,22 @@ append_piece (AutoCdcWork *work, GString *out, const char *name, const char *arg
     }
   } else if (g_str_equal (name, "tie")) {
     append_payload_order (work, out, argument);
-  } else if (g_str_equal (name, "S")) {
-    duck_type_append_text (out, work->plan->sequence_type);
-  } else if (g_str_equal (name, "O")) {
-    g_autofree char *key = relation_order_key (argument, work->plan->sequence_type);
+  } else if (g_str_equal (name, "I")) {
+    append_instant (work, out, argument);
+  } else if (g_str_equal (name, "E")) {
+    append_instant_equality (work, out, argument);
+  } else if (g_str_equal (name, "Y")) {
+    append_names (out, argument, (const char *const[]){ "y", "p" }, work->plan->system_type ? 2 : 0);
+  } else if (g_str_equal (name, "W")) {
+    append_names (out, argument, autocdc_interval_names, work->plan->system_type ? 4 : 2);
+  } else if (g_str_equal (name, "H")) {
+    append_names (out, argument, (const char *const[]){ "hs", "ho", "hb", "hg" },
+                  autocdc_rows_hold (work->plan) ? 4 : 0);
+  } else if (g_str_equal (name, "S") || g_str_equal (name, "Z")) {
+    duck_type_append_text (out, *name == 'S' ? work->plan->sequence_type : work->plan->system_type);
+  } else if (g_str_equal (name, "O") || g_str_equal (name, "P")) {
+    g_autofree char *key =
+        relation_order_key (argument, *name == 'O' ? work->plan->sequence_type : work->plan->system_type);
 
     g_string_append (out, key);
   } else if (g_str_equal (name, "T")) {
@@ -333,12 +374,22 @@ merge_fields (AutoCdcWork *work, const char *rest, GError **error)
   }
   g_string_append (flags, n ? ")" : "''::BLOB");
   autocdc_work_set (work, "rest", rest);
+  autocdc_work_set (work, "any system", work->plan->system_type ? ", any_value(y) AS y" : "");
   autocdc_work_take (work, "greatest values", g_steal_pointer (&values));
   autocdc_work_take (work, "all flags", g_steal_pointer (&flags));
-  return autocdc_work_make (work, "merged",
-                            "SELECT {K}{names}, any_value(s) AS s, {all flags} AS b{greatest values}{rest} FROM {met}"
-                            " GROUP BY {K}{names}",
-                            NULL, error);
+  return autocdc_work_make (
+      work, "merged",
+      "SELECT {K}{names}, any_value(s) AS s{any system}, {all flags} AS b{greatest values}{rest} FROM {met}"
+      " GROUP BY {K}{names}",
+      NULL, error);
+}
+
+static void
+append_identity (const char *column, GString *names, GString *ours, GString *equal)
+{
+  g_string_append_printf (names, ", %s", column);
+  g_string_append_printf (ours, ", f.%s", column);
+  g_string_append_printf (equal, " AND f.%s = t.%s", column, column);
 }
 
 gboolean
@@ -350,9 +401,9 @@ autocdc_normalise (AutoCdcWork *work, const char *name, const char *const *ident
   for (guint i = 0; identity[i]; i++) {
     if (work->is_partial && g_str_equal (identity[i], "b"))
       continue;
-    g_string_append_printf (names, ", %s", identity[i]);
-    g_string_append_printf (ours, ", f.%s", identity[i]);
-    g_string_append_printf (equal, " AND f.%s = t.%s", identity[i], identity[i]);
+    append_identity (identity[i], names, ours, equal);
+    if (work->plan->system_type && g_str_equal (identity[i], "o"))
+      append_identity ("p", names, ours, equal);
   }
   autocdc_work_set (work, "table", g_hash_table_lookup (work->pieces, name));
   autocdc_work_set (work, "then", then);

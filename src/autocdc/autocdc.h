@@ -77,9 +77,7 @@ AutoCdcFlow autocdc_flow_from_sql (const SqlAutoCdc *clauses, const char *name, 
 /**
  * autocdc_flow_check:
  *
- * The checks of a flow's clauses that need no schema: the combinations of autocdc.md §2.3, and the clauses that this engine
- * does not run, refused as UNSUPPORTED_FEATURE by name (BITEMPORAL). A combination error comes before a
- * refusal.
+ * The checks of a flow's clauses that need no schema: the combinations of autocdc.md §2.3.
  */
 gboolean autocdc_flow_check (const AutoCdcFlow *flow, GError **error);
 

@@ -186,6 +186,72 @@ class TypeTwo(unittest.TestCase):
                               (4, "q", 8, None)])
 
 
+BITEMPORAL = """
+CREATE STREAMING TABLE s AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json',
+  schema => 'id INT, name STRING, operation STRING, time INT, known TIMESTAMP');
+CREATE STREAMING TABLE beliefs TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = '{vectors}');
+CREATE FLOW beliefs_flow AS AUTO CDC INTO beliefs FROM STREAM s KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time
+  SYSTEM SEQUENCE BY known COLUMNS * EXCEPT (operation, time, known) STORED AS BITEMPORAL;
+"""
+SEEN = "SELECT id, name, __START_AT, __END_AT, day(__SYSTEM_START_AT), day(__SYSTEM_END_AT) FROM beliefs"
+
+
+def known(id, name, time, day, operation="U"):
+    return event(id, name, time, operation) | {"known": f"2026-01-{day:02d}T00:00:00Z"}
+
+
+class Bitemporal(unittest.TestCase):
+    def test_a_key_may_be_deleted_whole_and_nothing_else(self):
+        for vectors in ("true", "false"):
+            with Project(BITEMPORAL.replace("{vectors}", vectors)) as p:
+                p.add_file([known(1, "a", 10, 1), known(1, "b", 20, 2), known(2, "x", 10, 1)])
+                p.update()
+                one = [(1, "a", 10, 20, 2, None), (1, "a", 10, None, 1, 2), (1, "b", 20, None, 2, None)]
+                self.assertEqual(p.rows(SEEN), one + [(2, "x", 10, None, 1, None)])
+                for text in ("DELETE FROM beliefs WHERE name = 'b'", "DELETE FROM beliefs WHERE __SYSTEM_END_AT IS NOT NULL",
+                             "UPDATE beliefs SET name = 'c'", "INSERT INTO beliefs SELECT 9, 'n', 1, NULL, TIMESTAMP '2026-01-01', NULL",
+                             "INSERT OVERWRITE beliefs SELECT * FROM beliefs",
+                             "MERGE INTO beliefs t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = 'c'"):
+                    with self.assertRaises(AssertionError) as caught:
+                        p.query(text)
+                    self.assertIn("AUTOCDC_BITEMPORAL_STATEMENT", str(caught.exception), text)
+                self.assertEqual(p.query("DESCRIBE HISTORY beliefs")[0]["operation"], "AUTO CDC")
+                p.query("UPDATE beliefs SET name = 'c' WHERE id = 7")
+                p.query("DELETE FROM beliefs WHERE id = 1")
+                self.assertEqual(p.rows(SEEN), [(2, "x", 10, None, 1, None)])
+                # The key begins anew, others remember.
+                p.add_file([known(1, "c", 15, 3), known(2, "y", 10, 2)])
+                p.update()
+                rest = [(1, "c", 15, None, 3, None), (2, "x", 10, None, 1, 2), (2, "y", 10, None, 2, None)]
+                self.assertEqual(p.rows(SEEN), rest)
+                p.add_file([known(1, "d", 15, 4), known(1, "c", 15, 3)])
+                p.update()
+                rest = [(1, "c", 15, None, 3, 4), (1, "d", 15, None, 4, None)] + rest[1:]
+                self.assertEqual(p.rows(SEEN), rest)
+                # The feed tells the same.
+                feed = p.rows("SELECT _change_type, count(*) FROM table_changes('beliefs', 0) GROUP BY _change_type")
+                self.assertEqual(feed, [("delete", 3), ("insert", 7), ("update_postimage", 2), ("update_preimage", 2)])
+
+    def test_purge_forgets_deleted_keys_and_nothing_else(self):
+        with Project(BITEMPORAL.replace("{vectors}", "true")) as p:
+            p.add_file([known(1, "secret", 10, 1), known(2, "kept", 10, 1), known(2, "kept", 20, 2)])
+            p.update()
+            p.add_file([known(1, "other", 10, 2)])
+            p.update()
+            p.query("DELETE FROM beliefs WHERE id = 1")
+            p.query("REORG TABLE beliefs APPLY (PURGE)")
+            p.query("SET spark.databricks.delta.retentionDurationCheck.enabled = false; VACUUM beliefs RETAIN 0 HOURS")
+            self.assertEqual(holding(p, "beliefs", "secret"), [])
+            self.assertNotEqual(holding(p, "beliefs", "kept"), [])
+            version = p.query("DESCRIBE HISTORY beliefs")[0]["version"]
+            p.query("REORG TABLE beliefs APPLY (PURGE)")
+            self.assertEqual(p.query("DESCRIBE HISTORY beliefs")[0]["version"], version, "nothing is left to purge")
+            p.add_file([known(2, "new", 15, 3), known(1, "again", 1, 1)])
+            p.update()
+            self.assertEqual(p.rows(SEEN), [(1, "again", 1, None, 1, None), (2, "kept", 10, 15, 3, None), (2, "kept", 10, None, 1, 3),
+                                            (2, "kept", 20, None, 3, None), (2, "new", 15, 20, 3, None)])
+
+
 def holding(p, table, value):
     """Files of the table that hold the text, the log's aside. Parquet is read for it, whatever its compression."""
     found = []

@@ -33,7 +33,7 @@ typedef struct {
 } Bench;
 
 static const char *const keys[] = { "id", NULL };
-static const char *const except[] = { "q", "op", NULL };
+static const char *const except[] = { "q", "op", NULL }, *const except_system[] = { "q", "y", "op", NULL };
 
 static Bench *
 bench_new (AutoCdcType type)
@@ -55,6 +55,11 @@ bench_new (AutoCdcType type)
   bench->flow = (AutoCdcFlow){ .name = "f", .target = "t", .keys = keys, .except_columns = except, .type = type };
   bench->flow.sequence_by = sql_parse_expression (bench->arena, "q", -1, NULL, &error);
   g_assert_no_error (error);
+  if (type == AUTOCDC_BITEMPORAL) {
+    bench->flow.except_columns = except_system;
+    bench->flow.system_sequence_by = sql_parse_expression (bench->arena, "y", -1, NULL, &error);
+    g_assert_no_error (error);
+  }
   bench->flow.delete_when = sql_parse_expression (bench->arena, "op = 'D'", -1, NULL, &error);
   g_assert_no_error (error);
   bench->batch =
@@ -945,6 +950,103 @@ test_bad_events_write_nothing (void)
   assert_rows (bench, "1,a");
 }
 
+/* ---- two axes of time ---- */
+
+#define SYSTEM "id BIGINT, v STRING, q BIGINT, y BIGINT, op STRING"
+
+/* One event: `key value @ business / system`, a delete without a value. */
+static AutoCdcOutcome
+believe (Bench *bench, gint64 id, const char *value, gint64 q, gint64 y)
+{
+  g_autofree char *row = g_strdup_printf ("(%" G_GINT64_FORMAT "::BIGINT, '%s', %" G_GINT64_FORMAT
+                                          "::BIGINT, %" G_GINT64_FORMAT "::BIGINT, '%s')",
+                                          id, value ? value : "", q, y, value ? "U" : "D");
+
+  return apply_ok (bench, SYSTEM, row);
+}
+
+static void
+test_beliefs_that_ended_are_left_alone (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_BITEMPORAL);
+  AutoCdcOutcome outcome;
+
+  outcome = believe (bench, 1, "a", 10, 100);
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 1);
+  outcome = believe (bench, 1, "b", 20, 200); /* old belief ends, shortened interval, new one */
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 3);
+  outcome = believe (bench, 1, NULL, 30, 300); /* shortened interval only */
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 2);
+  assert_rows (bench, "1,a,10,-,100,200; 1,a,10,20,200,-; 1,b,20,-,200,300; 1,b,20,30,300,-");
+  outcome = believe (bench, 1, "b", 25, 300); /* changes no belief, and is remembered */
+  g_assert_cmpuint (outcome.n_upserted_rows + outcome.n_deleted_rows, ==, 0);
+  g_assert_cmpuint (outcome.n_state_rows, ==, 4);
+  g_assert_cmpint (outcome.version, >, 0);
+  g_assert_cmpint (believe (bench, 1, "b", 25, 300).version, ==, -1);
+  /* A system instant that comes late: what was believed from then on is told again. */
+  outcome = believe (bench, 1, "c", 15, 150);
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 4);
+  g_assert_cmpuint (outcome.n_deleted_rows, ==, 1);
+  assert_rows (bench, "1,a,10,-,100,150; 1,a,10,15,150,-; 1,b,20,-,200,300; 1,b,20,30,300,-; 1,c,15,-,150,200; "
+                      "1,c,15,20,200,-");
+}
+
+/* An instant that is known gets another fact: rows that ended there may be believed on. */
+static void
+test_belief_returns_at_its_end (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_BITEMPORAL);
+
+  believe (bench, 1, "b", 10, 100);
+  believe (bench, 1, "a", 20, 200);
+  assert_rows (bench, "1,a,20,-,200,-; 1,b,10,-,100,200; 1,b,10,20,200,-");
+  believe (bench, 1, "b", 20, 200); /* a tie: the greatest value */
+  assert_rows (bench, "1,b,10,-,100,-");
+}
+
+static void
+test_no_fact_of_two_axes_expires (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_BITEMPORAL);
+  AutoCdcOutcome outcome;
+
+  bench->batch.retention_seconds = 0;
+  /* Batches enough to merge state files, of nothing but deletes first. */
+  for (guint i = 0; i < 10; i++) {
+    bench->batch.clock_us += DAY_US;
+    outcome = believe (bench, 1, NULL, 20 + i, 100 + i);
+    g_assert_cmpuint (outcome.n_tombstones_removed, ==, 0);
+    g_assert_cmpuint (outcome.n_state_rows, ==, i + 1);
+  }
+  believe (bench, 1, "a", 10, 50);
+  assert_rows (bench, "1,a,10,-,50,100; 1,a,10,20,100,-");
+}
+
+static void
+test_drift_of_the_system_sequence (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_BITEMPORAL);
+  const SqlExpr *system = bench->flow.system_sequence_by;
+
+  believe (bench, 1, "a", 10, 100);
+  apply_fails (bench, "id BIGINT, v STRING, q BIGINT, y STRING, op STRING", "(1::BIGINT, 'a', 5::BIGINT, 'now', 'U')",
+               "AUTOCDC_INVALID_STATE.SEQUENCING_TYPE_DRIFT");
+  apply_fails (bench, "id BIGINT, v STRING, q BIGINT, y MAP<INT, INT>, op STRING",
+               "(1::BIGINT, 'a', 5::BIGINT, MAP {1::INTEGER: 2::INTEGER}, 'U')",
+               "AUTOCDC_MICROBATCH_VALIDATION.NON_ORDERABLE_SEQUENCE");
+  bench->flow.type = AUTOCDC_SCD2;
+  bench->flow.system_sequence_by = NULL;
+  apply_fails (bench, SYSTEM, "(1::BIGINT, 'a', 5::BIGINT, 6::BIGINT, 'U')", "AUTOCDC_INVALID_STATE.SCD_TYPE_DRIFT");
+  bench->flow.type = AUTOCDC_BITEMPORAL;
+  bench->flow.system_sequence_by = system;
+  apply_fails (bench, SYSTEM,
+               "(1::BIGINT, 'a', 5::BIGINT, NULL::BIGINT, 'U'), (1::BIGINT, 'a', 5::BIGINT, NULL::BIGINT, 'D')",
+               "AUTOCDC_MICROBATCH_VALIDATION.NULL_SYSTEM_SEQUENCE");
+  apply_fails (bench, "id BIGINT, __System_End_At STRING, q BIGINT, y BIGINT, op STRING",
+               "(1::BIGINT, 'a', 5::BIGINT, 6::BIGINT, 'U')", "AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT");
+  assert_rows (bench, "1,a,10,-,100,-");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -988,6 +1090,10 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
   g_test_add_func ("/autocdc/apply/plain-table-is-refused", test_plain_table_is_refused);
   g_test_add_func ("/autocdc/apply/bad-events-write-nothing", test_bad_events_write_nothing);
+  g_test_add_func ("/autocdc/apply/beliefs-that-ended-are-left-alone", test_beliefs_that_ended_are_left_alone);
+  g_test_add_func ("/autocdc/apply/belief-returns-at-its-end", test_belief_returns_at_its_end);
+  g_test_add_func ("/autocdc/apply/no-fact-of-two-axes-expires", test_no_fact_of_two_axes_expires);
+  g_test_add_func ("/autocdc/apply/drift-of-the-system-sequence", test_drift_of_the_system_sequence);
   status = g_test_run ();
   duck_engine_unref (engine);
   return status;

@@ -63,11 +63,10 @@ test_few_files_and_few_writes (void)
 static void
 test_the_list_is_short_text (void)
 {
-  g_autoptr (AutoCdcDomain) domain = autocdc_domain_new (FALSE);
+  g_autoptr (AutoCdcDomain) domain = autocdc_domain_new (AUTOCDC_SCD1, FALSE);
   g_autofree char *text = NULL, *lists = NULL;
   g_autoptr (json_t) json = NULL, both = NULL;
 
-  domain->type = AUTOCDC_SCD1;
   domain->sequence_type = base_type_simple (BASE_TYPE_LONG);
   for (guint i = 0; i < AUTOCDC_MAX_STATE_FILES; i++)
     add_file (domain->files, G_GINT64_CONSTANT (99999999999));
