@@ -154,8 +154,8 @@ apply_fails (Bench *bench, const char *schema, const char *rows, const char *con
 }
 
 /* The target as text, sorted. */
-static void
-assert_rows (Bench *bench, const char *want)
+static char *
+rows_text (Bench *bench)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, &error);
@@ -181,7 +181,25 @@ assert_rows (Bench *bench, const char *want)
       delta_scan_sql (scan));
   duck_session_query_string (bench->session, sql, NULL, &got, &error);
   g_assert_no_error (error);
+  return g_steal_pointer (&got);
+}
+
+static void
+assert_rows (Bench *bench, const char *want)
+{
+  g_autofree char *got = rows_text (bench);
+
   g_assert_cmpstr (got, ==, want);
+}
+
+static void
+assert_has_row (Bench *bench, const char *row)
+{
+  g_autofree char *got = rows_text (bench);
+  g_auto (GStrv) rows = g_strsplit (got, "; ", -1);
+
+  if (!g_strv_contains ((const char *const *) rows, row))
+    g_error ("no row %s among %s", row, got);
 }
 
 /* ---- repeats and progress ---- */
@@ -845,6 +863,50 @@ test_ties_of_fields (void)
   }
 }
 
+#define N_LEAVES 27
+
+/* One event of @sequence that says leaf @leaf of `s`, and so has a set of its own. */
+static void
+append_leaf_event (GString *rows, guint leaf, guint sequence)
+{
+  g_string_append (rows, rows->len ? ", (1::BIGINT, {" : "(1::BIGINT, {");
+  for (guint i = 0; i < N_LEAVES; i++)
+    g_string_append_printf (rows, i == leaf ? "%s'l%u': %u" : "%s'l%u': NULL::INTEGER", i ? ", " : "", i, sequence);
+  g_string_append_printf (rows, "}, %u::BIGINT, 'U')", sequence);
+}
+
+/* More fields than a byte has bits, and as many sets as events. */
+static void
+test_many_fields (void)
+{
+  for (AutoCdcType type = AUTOCDC_SCD1; type <= AUTOCDC_SCD2; type++) {
+    g_autoptr (Bench) bench = bench_new (type);
+    g_autoptr (GString) schema = g_string_new ("id BIGINT, s STRUCT<"), want = g_string_new ("1,{");
+
+    for (guint i = 0; i < N_LEAVES; i++) {
+      g_string_append_printf (schema, "%sl%u: INT", i ? ", " : "", i);
+      g_string_append_printf (want, "%s'l%u': %u", i ? ", " : "", i, i + 1 + (i % 2 ? 0 : N_LEAVES));
+    }
+    g_string_append (schema, ">, q BIGINT, op STRING");
+    g_string_append (want, "}");
+    bench->flow.ignore_null = TRUE;
+    for (guint first = 0; first < 5; first++) {
+      g_autoptr (GString) rows = g_string_new (NULL);
+
+      for (guint i = first; i < N_LEAVES; i += 5) {
+        append_leaf_event (rows, i, i + 1);
+        if (i % 2 == 0)
+          append_leaf_event (rows, i, i + 1 + N_LEAVES);
+      }
+      apply_ok (bench, schema->str, rows->str);
+    }
+    /* SCD 2: the last of its many rows. */
+    if (type == AUTOCDC_SCD2)
+      g_string_append_printf (want, ",%u,-", 2 * N_LEAVES);
+    assert_has_row (bench, want->str);
+  }
+}
+
 static void
 test_partial_drift (void)
 {
@@ -1085,6 +1147,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/leaf-that-is-never-null", test_leaf_that_is_never_null);
   g_test_add_func ("/autocdc/apply/columns-to-update", test_columns_to_update);
   g_test_add_func ("/autocdc/apply/ties-of-fields", test_ties_of_fields);
+  g_test_add_func ("/autocdc/apply/many-fields", test_many_fields);
   g_test_add_func ("/autocdc/apply/partial-drift", test_partial_drift);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
