@@ -3,7 +3,8 @@
  * A kind of target is one relation, the reference function: {new}. Bitemporal ones have in {events}, {reduced}, {state} and {facts}
  * also y, the system sequence, and p, its order key; an instant is o, and p where there is one.
  *
- *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns
+ *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns,
+ *              u the columns to update, in lower case
  *   {best}     its keys (SCD 1) or keys and instants
  *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete), v<i> the values of field i
  *   {keys}     the keys to look up, some perhaps twice
@@ -13,6 +14,7 @@
  *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; not SCD 1: a reset has no sequence
  *   {facts}    the union, normalised: k, s, o, d, b, v, w, g, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it). SCD 1, when
  *              statements changed rows: o is the rank of sequence and gen among the facts of the key
+ *   {met}      of a partial target: facts of one key and instant, which become one in {merged}; {said}: which of them says all of it
  *   {new}      what the rows must be: k, st, en (ys, ye), v, hs, ho, hb, hg
  *   {need}     the facts to remember, with the columns of {facts}
  *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), columns of {new}, and hh, the hash of the values
