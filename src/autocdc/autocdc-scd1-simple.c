@@ -120,16 +120,8 @@ count_simple (AutoCdcWork *work, gint64 *n_complex, GError **error)
 }
 
 gboolean
-autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
-                      GError **error)
+autocdc_set_aside (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error)
 {
-  work->keeps_old = with_old_rows;
-  if (!autocdc_look_up_rows (work, snapshot, "old", with_old_rows, error) ||
-      !autocdc_look_up_known (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
-      !count_simple (work, n_complex, error))
-    return FALSE;
-  if (*n_complex == 0)
-    return TRUE;
   if (!autocdc_work_make (work, "keys", "SELECT {K} FROM {simple} WHERE complex", NULL, error) ||
       !autocdc_work_make (work, "batch", "SELECT b.* FROM {reduced} b SEMI JOIN {keys} q ON {J:b,q}", NULL, error) ||
       !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error))
@@ -139,39 +131,47 @@ autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_
              : autocdc_look_up_payload (work, snapshot, error);
 }
 
-/* {add} gets the deletes that {simple} adds. */
-static gboolean
-add_deletes (AutoCdcWork *work, gboolean beside_general, GError **error)
+gboolean
+autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
+                      GError **error)
 {
-  if (work->n_simple_deletes == 0) {
-    work->n_add = beside_general ? work->n_add : 0;
-    return TRUE;
-  }
-  autocdc_work_define (work, "simple deletes",
-                       "SELECT {K}, ds AS s, dm AS o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g"
-                       " FROM {simple} WHERE adds_delete AND NOT complex");
-  return autocdc_work_make (work, "add",
-                            beside_general ? "FROM {add} UNION ALL FROM {simple deletes}" : "FROM {simple deletes}",
-                            &work->n_add, error);
+  work->keeps_old = with_old_rows;
+  if (!autocdc_look_up_rows (work, snapshot, "old", with_old_rows, error) ||
+      !autocdc_look_up_known (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
+      !count_simple (work, n_complex, error))
+    return FALSE;
+  return *n_complex == 0 || autocdc_set_aside (work, snapshot, with_old_rows, error);
 }
 
 gboolean
-autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error)
+autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes, GError **error)
 {
-  static const char diff[] =
-      "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, NULL AS ho,"
-      " {batch set} AS hb, 0::BIGINT AS hg, p.act, p.hh FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b} AND NOT b.d"
-      " WHERE p.act <> 0 AND NOT p.complex";
-  static const char marks[] = "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex";
-  g_autofree char *both = NULL, *both_marks = NULL;
+  g_autofree char *both = g_strconcat ("SELECT * FROM {diff} UNION ALL ", diff, NULL);
+  g_autofree char *both_marks = g_strconcat ("SELECT rr, fi, rn, act FROM {marks} UNION ALL ", marks, NULL);
+  g_autofree char *both_facts = g_strconcat ("FROM {add} UNION ALL ", deletes, NULL);
 
   autocdc_set_no_values (work);
-  if (!add_deletes (work, beside_general, error))
+  if (!work->has_general)
+    work->n_add = 0;
+  if (work->n_simple_deletes > 0 &&
+      !autocdc_work_make (work, "add", work->has_general ? both_facts : deletes, &work->n_add, error))
     return FALSE;
   /* Their rows are joined where they are written, not copied before. */
-  both = g_strconcat ("SELECT * FROM {diff} UNION ALL ", diff, NULL);
-  both_marks = g_strconcat ("SELECT rr, fi, rn, act FROM {marks} UNION ALL ", marks, NULL);
-  autocdc_work_define (work, "diff", beside_general ? both : diff);
-  autocdc_work_define (work, "marks", beside_general ? both_marks : marks);
+  autocdc_work_define (work, "diff", work->has_general ? both : diff);
+  autocdc_work_define (work, "marks", work->has_general ? both_marks : marks);
   return TRUE;
+}
+
+gboolean
+autocdc_simple_add (AutoCdcWork *work, GError **error)
+{
+  return autocdc_add_simple (
+      work,
+      "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, NULL AS ho,"
+      " {batch set} AS hb, 0::BIGINT AS hg, p.act, p.hh FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b} AND NOT b.d"
+      " WHERE p.act <> 0 AND NOT p.complex",
+      "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex",
+      "SELECT {K}, ds AS s, dm AS o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g"
+      " FROM {simple} WHERE adds_delete AND NOT complex",
+      error);
 }

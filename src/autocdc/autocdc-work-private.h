@@ -227,8 +227,16 @@ gboolean autocdc_simple_applies (const AutoCdcWork *work);
 /* {simple}; @n_complex: (out): keys for the general way, which then has {keys}, {batch}, {rows} and {state} of theirs. */
 gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                                GError **error);
-/* Their part of {diff}, {marks} and {add}. */
-gboolean autocdc_simple_add (AutoCdcWork *work, gboolean beside_general, GError **error);
+/* Their part of {diff}, {marks} and {add}, beside that of the general way when it ran. */
+gboolean autocdc_simple_add (AutoCdcWork *work, GError **error);
+/* SCD 2: the same of keys whose one event is newer than all that is known of them. */
+gboolean autocdc_simple_history_applies (const AutoCdcWork *work);
+gboolean autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_complex, GError **error);
+gboolean autocdc_simple_history_add (AutoCdcWork *work, GError **error);
+/* For both: {keys} and so on of what is complex in {simple}; the texts of their parts. */
+gboolean autocdc_set_aside (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error);
+gboolean autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes,
+                             GError **error);
 /* The piece `shows`: whether @fact, a table of facts, shows all its values in the row `n`. */
 void autocdc_set_shows (AutoCdcWork *work, const char *fact);
 /* Appends the hash of field values of a table. */
