@@ -290,7 +290,8 @@ commit (AutoCdcWork *work, WriteBatch *write, const AutoCdcOutcome *outcome, Del
 }
 
 static WriteBatch *
-begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GError **error)
+begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, const AutoCdcCounts *counts,
+             GError **error)
 {
   const AutoCdcDomain *domain = work->layout->domain;
   g_autoptr (BaseType) binary = base_type_simple (BASE_TYPE_BINARY), integer = base_type_simple (BASE_TYPE_LONG);
@@ -298,6 +299,7 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, GEr
   WriteOptions options = { .cancel = work->cancel,
                            .clock = { work->batch->clock_us },
                            .context = work->context,
+                           .n_rows_expected = (guint64) (counts->n_inserted + counts->n_updated),
                            .hidden = hidden,
                            .n_hidden = autocdc_hidden_columns (domain, binary, integer, hidden) };
   g_autoptr (WriteBatch) write = write_batch_begin (target, snapshot, work->session, &options, error);
@@ -409,7 +411,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
 
   outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);
   outcome->n_deleted_rows = (guint64) counts.n_deleted;
-  if (!(write = begin_write (work, target, snapshot, error)) || !stage_rows (work, write, &counts, error) ||
+  if (!(write = begin_write (work, target, snapshot, &counts, error)) || !stage_rows (work, write, &counts, error) ||
       !autocdc_check_promise (work, write, error) ||
       !autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
     return FALSE;

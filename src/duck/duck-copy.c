@@ -265,6 +265,8 @@ copy_text (const char *select, const char *path, const DuckCopyOptions *options)
     g_string_append_printf (sql, ", FIELD_IDS %s", options->field_ids);
   if (options->row_group_rows > 0)
     g_string_append_printf (sql, ", ROW_GROUP_SIZE %" G_GINT64_FORMAT, options->row_group_rows);
+  if (options->dictionary_rows > 0)
+    g_string_append_printf (sql, ", DICTIONARY_SIZE_LIMIT %" G_GINT64_FORMAT, options->dictionary_rows);
   if (options->no_bloom_filters)
     g_string_append (sql, ", WRITE_BLOOM_FILTER false");
   if (options->partition_by != NULL) {

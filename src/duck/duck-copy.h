@@ -15,6 +15,7 @@ typedef struct {
   gint64 row_group_rows;   /* 0 = DuckDB's default (122,880) */
   /* For files with BLOBs: DuckDB 1.5.5 asks their Bloom filters for the printed form of the value, and so overlooks rows. */
   gboolean no_bloom_filters;
+  gint64 dictionary_rows; /* most values of a column's dictionary; 0 = a fifth of a full row group */
   /* Several files: @path is then a directory that exists. At most one of the three; files without rows are not reported. */
   gint64 file_size_bytes;     /* > 0: files of about this size, `<path>/<prefix>N.parquet` */
   gint64 row_groups_per_file; /* > 0: files of so many row groups, the same names */

@@ -65,6 +65,7 @@ write_batch_begin (DeltaTable *table, DeltaSnapshot *snapshot, DuckSession *sess
   batch->context = options->context;
   batch->transaction = delta_transaction_new (table, snapshot, &batch->clock);
   delta_transaction_set_user_metadata (batch->transaction, options->user_metadata);
+  batch->n_rows_expected = options->n_rows_expected;
   batch->n_rows_per_file = options->n_rows_per_file > 0 ? options->n_rows_per_file : 2000000;
   batch->hidden = write_hidden_new ();
   for (guint i = 0; i < options->n_hidden; i++) {

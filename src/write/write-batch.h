@@ -51,6 +51,7 @@ typedef struct {
   const WriteHiddenColumn *hidden; /* (transfer none), copied */
   guint n_hidden;
   const char *user_metadata; /* (nullable) (transfer none), copied: userMetadata of commitInfo */
+  guint64 n_rows_expected;   /* in one call of write_batch_rows(); 0 = unknown */
   guint64 n_rows_per_file;   /* 0 = about 2,000,000: a data file is closed near this many rows */
 } WriteOptions;
 

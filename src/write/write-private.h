@@ -49,7 +49,7 @@ struct WriteBatch {
   BaseClock clock;
   const RelationContext *context;
   GArray *hidden; /* WriteHidden */
-  guint64 n_rows_per_file;
+  guint64 n_rows_expected, n_rows_per_file;
 
   GPtrArray *staged;      /* WriteStagedFile */
   GPtrArray *directories; /* char *: scratch directories to remove in the end */

@@ -34,6 +34,14 @@ has_binary (WriteLayout *layout)
   return FALSE;
 }
 
+/* Of a file of less than one full row group: no dictionary that has nearly as many values as there are rows. */
+static gint64
+dictionary_rows (const WriteBatch *batch)
+{
+  gboolean is_small = batch->n_rows_expected > 0 && batch->n_rows_expected < ROW_GROUP_ROWS;
+  return is_small ? MAX ((gint64) batch->n_rows_expected / 5, 1) : 0;
+}
+
 /* ---- the text of a COPY ---- */
 
 static void
@@ -202,6 +210,7 @@ write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GE
     .compression = write_batch_codec (batch),
     .compression_level = codec_level (batch),
     .field_ids = field_ids,
+    .dictionary_rows = stage->moved_like == NULL ? dictionary_rows (batch) : 0,
     .no_bloom_filters = has_binary (batch->layout),
     .partition_by = n_partitions > 0 ? (const char *const *) partition_by : NULL,
   };
