@@ -158,6 +158,34 @@ def log_of(p, table="t"):
     return sorted(f.name for f in (p.root / "warehouse" / table / "_delta_log").glob("*.json"))
 
 
+class Retention(unittest.TestCase):
+    """§5.8: how long deletes are remembered; the table's own property wins over the configuration."""
+
+    KEY = "pipelines.cdc.tombstoneGCThresholdInSeconds"
+
+    def test_it_is_a_number(self):
+        for value in ("two days", "1.5", "-2", ""):
+            with self.subTest(value), Project(one() + f"CREATE STREAMING TABLE u TBLPROPERTIES ('{self.KEY}' = '{value}')"
+                                              " AS SELECT * FROM STREAM s;") as p:
+                result = p.run()
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("[INVALID_CONF_VALUE]", result.stderr)
+
+    def test_late_events_meet_what_is_remembered(self):
+        flows = [("own", f" TBLPROPERTIES ('{self.KEY}' = '0')"), ("plain", ""), ("ever", f" TBLPROPERTIES ('{self.KEY}' = '-1')")]
+        body = "KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY n COLUMNS * EXCEPT (op)"
+        sql = "CREATE STREAMING TABLE s AS SELECT * FROM STREAM read_files('${source}/src', format => 'json', schema => 'id INT, n INT, op STRING');"
+        for name, properties in flows:
+            sql += f"CREATE STREAMING TABLE {name}{properties}; CREATE FLOW {name}_f AS AUTO CDC INTO {name} FROM STREAM s {body};"
+        for configuration, plain in (("", []), (f"  {self.KEY}: '0'\n", [(1, 3)])):
+            with self.subTest(configuration), Project(sql, configuration=configuration) as p:
+                for rows in ([{"id": 1, "n": 5, "op": "D"}], [{"id": 2, "n": 1, "op": "U"}], [{"id": 1, "n": 3, "op": "U"}]):
+                    p.add_file(rows, "src")
+                    p.update()
+                got = {name: p.rows(f"SELECT * FROM {name} WHERE id = 1") for name, _ in flows}
+                self.assertEqual(got, {"own": [(1, 3)], "plain": plain, "ever": []})
+
+
 class Batches(unittest.TestCase):
     """§5.1: a batch that is wrong fails its flow, writes nothing, and comes again."""
 
@@ -239,15 +267,6 @@ class Batches(unittest.TestCase):
             p.add_file([{"id": 11, "n": 3}, {"id": 12, "n": 3}, {"id": 3, "n": None}], "src")
             self.assertEqual(p.run().returncode, 1)
             self.assertEqual(p.rows("SELECT * FROM t"), [(1, 3), (2, 3)])  # the batch before came again
-
-    def test_retention_is_a_number(self):
-        for value in ("two days", "1.5", "-2", ""):
-            with self.subTest(value), Project(one() +
-                                              f"CREATE STREAMING TABLE u TBLPROPERTIES ('pipelines.cdc.tombstoneGCThresholdInSeconds' = '{value}')"
-                                              " AS SELECT * FROM STREAM src;") as p:
-                result = p.run()
-                self.assertNotEqual(result.returncode, 0)
-                self.assertIn("[INVALID_CONF_VALUE]", result.stderr)
 
     def test_a_struct_sequence_is_null_only_as_a_whole(self):
         with Project(one(sequence="STRUCT(n, op)")) as p:
