@@ -87,10 +87,19 @@ count_general (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
 static gboolean
 count_changes (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
 {
+  gint64 n_late;
+
   *counts = work->simple_counts;
   counts->n_deleted += work->n_cleared;
   counts->n_facts = work->n_add;
-  return !work->has_general || count_general (work, counts, error);
+  if (work->has_general && !count_general (work, counts, error))
+    return FALSE;
+  if (!work->truncate)
+    return TRUE;
+  if (!autocdc_work_count (work, "SELECT count(*) FROM {truncates} WHERE o < {known truncate order}", &n_late, error))
+    return FALSE;
+  counts->n_late += n_late;
+  return TRUE;
 }
 
 static guint64

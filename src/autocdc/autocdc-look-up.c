@@ -406,7 +406,7 @@ autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
   for (guint i = 0; i < work->layout->domain->keys->len; i++)
     g_string_append_printf (columns, "t.p%d AS k%u, ",
                             base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
-  g_string_append_printf (columns, "{O:t.p%d} AS so, {O:t.p%d} AS eo, {O:t.hs} AS ho, ",
+  g_string_append_printf (columns, "{O:t.p%d} AS so, {O:t.p%d} AS eo, {O:t.hs} AS ho, t.hb, ",
                           base_type_field_index (present, AUTOCDC_START_AT, TRUE),
                           base_type_field_index (present, AUTOCDC_END_AT, TRUE));
   g_string_append (columns, work->layout->domain->hidden_gen ? "coalesce(t.hg, 0) AS hg" : "0::BIGINT AS hg");

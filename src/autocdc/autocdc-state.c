@@ -221,11 +221,40 @@ drop_expired_files (AutoCdcWork *work)
   return n_expired;
 }
 
-/* {expired} gets inner members of runs. In a run, which one row shows, that are the upserts between its start and its end but the first one and
- * the last one known. Where a column is not tracked they may differ, so that the newest expired one of every set has to stay: a
- * late event after it would show its values. */
+/* {runs} gets rg, the gen of the key's newest reset, below which facts are void. A row from before it holds the upsert at its start. */
 static gboolean
-find_inner_members (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+hear_resets (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, GError **error)
+{
+  GPtrArray *files = work->layout->domain->files;
+  g_autoptr (GPtrArray) others = g_ptr_array_new ();
+  g_autoptr (GString) scan = g_string_new (NULL);
+
+  if (!work->has_statements) {
+    autocdc_work_define (work, "runs", "SELECT *, 0::BIGINT AS rg FROM {runs}");
+    return TRUE;
+  }
+  for (guint i = 0; i < files->len; i++)
+    if (!g_ptr_array_find (merge, files->pdata[i], NULL))
+      g_ptr_array_add (others, files->pdata[i]);
+  if (others->len > 0 && !autocdc_append_state_scan (work, delta_snapshot_table (snapshot), others, scan, error))
+    return FALSE;
+  autocdc_work_take (work, "other facts", g_steal_pointer (&scan));
+  autocdc_work_define (work, "resets",
+                       others->len > 0 ? "SELECT {K}, g FROM {merge} WHERE s IS NULL UNION ALL"
+                                         " SELECT {K}, g FROM ({other facts}) WHERE s IS NULL"
+                                       : "SELECT {K}, g FROM {merge} WHERE s IS NULL");
+  return autocdc_work_make (work, "runs",
+                            "SELECT r.* REPLACE (CASE WHEN r.hg < q.rg THEN r.so ELSE r.ho END AS ho),"
+                            " coalesce(q.rg, 0) AS rg FROM {runs} r LEFT JOIN"
+                            " (SELECT {K}, max(g) AS rg FROM {resets} GROUP BY {K}) q ON {J:r,q}",
+                            NULL, error);
+}
+
+/* {expired} gets inner members of runs. In a run, which one row shows, that are the upserts between its start and its end but the first one,
+ * and those that have a later one of their set: these author nothing that is shown. Where a column is not tracked members may differ, and
+ * the later one must have expired too: a late event behind it would show its values. */
+static gboolean
+find_inner_members (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, GError **error)
 {
   gint64 n_old;
   gboolean all_tracked = TRUE;
@@ -238,16 +267,17 @@ find_inner_members (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
     return TRUE;
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)
     all_tracked = all_tracked && autocdc_work_field (work, i)->tracked;
-  autocdc_work_set (work, "but the newest", all_tracked ? "" : " AND o < newest");
-  return autocdc_look_up_runs (work, snapshot, "runs", error) &&
+  autocdc_work_define (work, "later",
+                       all_tracked ? "greatest(max(f.o) OVER (PARTITION BY {K:f}, r.so, f.b),"
+                                     " CASE WHEN r.hb = f.b THEN r.ho END)"
+                                   : "max(CASE WHEN f.w < {expiry} THEN f.o END) OVER (PARTITION BY {K:f}, r.so, f.b)");
+  return autocdc_look_up_runs (work, snapshot, "runs", error) && hear_resets (work, snapshot, merge, error) &&
          autocdc_work_make (work, "expired",
                             "SELECT * FROM {expired} UNION ALL SELECT {K}, o, false FROM (SELECT {K:f}, f.o,"
-                            " max(f.w) OVER (PARTITION BY {K:f}, f.o) AS written,"
-                            " greatest(r.ho, max(f.o) OVER (PARTITION BY {K:f}, r.so)) AS last,"
-                            " max(CASE WHEN f.w < {expiry} THEN f.o END) OVER (PARTITION BY {K:f}, r.so, f.b) AS newest"
-                            " FROM {merge} f JOIN {runs} r ON {J:r,f} AND r.hg = f.g AND f.o > r.so"
+                            " max(f.w) OVER (PARTITION BY {K:f}, f.o) AS written, {later} AS later"
+                            " FROM {merge} f JOIN {runs} r ON {J:r,f} AND f.g >= r.rg AND f.o > r.so"
                             " AND (r.eo IS NULL OR f.o < r.eo) WHERE NOT f.d)"
-                            " WHERE written < {expiry} AND o < last{but the newest}",
+                            " WHERE written < {expiry} AND o < later",
                             NULL, error);
 }
 
@@ -288,7 +318,7 @@ expire (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint64 *n_
   if (!autocdc_work_count (work, "SELECT count(*) FROM {merge}", &n_before, error) ||
       !autocdc_work_make (work, "expired", "SELECT {K}, {O:s} AS o, d FROM {merge} WHERE d AND w < {expiry}", NULL,
                           error) ||
-      (work->plan->type != AUTOCDC_SCD1 && !find_inner_members (work, snapshot, error)) ||
+      (work->plan->type != AUTOCDC_SCD1 && !find_inner_members (work, snapshot, merge, error)) ||
       !keep_guards (work, snapshot, merge, error) ||
       !autocdc_work_make (work, "merge",
                           "SELECT f.* FROM {merge} f WHERE f.w >= {expiry} OR NOT EXISTS (SELECT 1 FROM {expired} q"

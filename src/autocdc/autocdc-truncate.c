@@ -26,7 +26,8 @@ autocdc_take_truncates (AutoCdcWork *work, GError **error)
   if (!chunk || chunk->n_rows == 0)
     return TRUE;
   work->truncate = autocdc_value_json (&chunk->columns[0], 0, work->plan->sequence_type);
-  return autocdc_work_make (work, "events", "SELECT * FROM {events} WHERE NOT t", &work->n_events, error);
+  return autocdc_work_make (work, "truncates", "SELECT o FROM {events} WHERE t", NULL, error) &&
+         autocdc_work_make (work, "events", "SELECT * FROM {events} WHERE NOT t", &work->n_events, error);
 }
 
 /* The pieces `<name>` and `<name> order`: a truncate's sequence and its order key. */

@@ -3,6 +3,7 @@
  * A kind of target is one relation, the reference function: {new}. Bitemporal ones have in {events}, {reduced}, {state} and {facts}
  * also y, the system sequence, and p, its order key; an instant is o, and p where there is one.
  *
+ *   {truncates} o of its truncates
  *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns,
  *              u the columns to update, in lower case
  *   {best}     its keys (SCD 1) or keys and instants
@@ -200,7 +201,7 @@ gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const
                                GError **error);
 /* {rows} from {old}, which has no payload, for {keys}. */
 gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* The relation @name: k, so, eo, ho, hg of all rows of {keys}: order keys of start, end and sequence held, gen. Histories only. */
+/* The relation @name: k, so, eo, ho, hb, hg of all rows of {keys}: order keys of start, end and sequence held, its set, gen. Histories only. */
 gboolean autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, GError **error);
 /* {known}: what a key's facts in state files come to when their values are not asked for. */
 gboolean autocdc_look_up_known (AutoCdcWork *work, DeltaTable *table, GError **error);

@@ -186,6 +186,34 @@ class Retention(unittest.TestCase):
                 self.assertEqual(got, {"own": [(1, 3)], "plain": plain, "ever": []})
 
 
+class Inner(unittest.TestCase):
+    """§5.8: of a history that says the same again and again what lies between the first and the last word is forgotten."""
+
+    def test_also_after_statements(self):
+        sql = ("CREATE STREAMING TABLE s AS SELECT * FROM STREAM read_files('${source}/src', format => 'json', schema => 'id INT, v STRING, n INT', maxFilesPerTrigger => 1);"
+               f"CREATE STREAMING TABLE t TBLPROPERTIES ('{Retention.KEY}' = '0'); CREATE FLOW f AS AUTO CDC INTO t"
+               " FROM STREAM s WITH (maxFilesPerTrigger = 1) KEYS (id) SEQUENCE BY n COLUMNS * EXCEPT (n) STORED AS SCD TYPE 2;")
+
+        def state_rows(p):
+            return [int(value) for item, value in map(tuple, (r.values() for r in p.query("DESCRIBE AUTO CDC t"))) if item == "facts in state files"][0]
+
+        for statement in (None, "UPDATE t SET v = 'c' WHERE id = 2", "UPDATE t SET v = 'a' WHERE id = 1", "DELETE FROM t WHERE id = 1"):
+            with self.subTest(statement), Project(sql) as p:
+                p.add_file([{"id": 1, "v": "a", "n": 1}, {"id": 2, "v": "b", "n": 1}], "src")
+                p.update()
+                if statement:
+                    p.query(statement)
+                for n in range(2, 19):
+                    p.add_file([{"id": 1, "v": "a", "n": n}], "src")
+                p.update()
+                self.assertLess(state_rows(p), 12)
+                first = 2 if statement and "DELETE" in statement else 1
+                self.assertEqual(p.rows("SELECT v, __START_AT, __END_AT FROM t WHERE id = 1"), [("a", first, None)])
+                p.add_file([{"id": 1, "v": "z", "n": 30}], "src")
+                p.update()
+                self.assertEqual(p.rows("SELECT v, __START_AT, __END_AT FROM t WHERE id = 1"), [("a", first, 30), ("z", 30, None)])
+
+
 class Batches(unittest.TestCase):
     """§5.1: a batch that is wrong fails its flow, writes nothing, and comes again."""
 

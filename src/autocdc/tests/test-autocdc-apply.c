@@ -374,10 +374,10 @@ test_truncate_removes_whole_files (void)
   g_assert_cmpuint (outcome.n_state_rows, ==, 0);
   g_assert_cmpuint (n_files (bench), ==, 1);
   assert_rows (bench, "5,g");
-  outcome = apply_ok (bench, PLAIN, T (10) ", " U (9, late, 9) ", " D (9, 10));
+  outcome = apply_ok (bench, PLAIN, T (10) ", " T (9) ", " U (9, late, 9) ", " D (9, 10));
   g_assert_cmpint (outcome.version, ==, -1);
-  g_assert_cmpuint (outcome.n_source_events, ==, 3);
-  g_assert_cmpuint (outcome.n_late_events, ==, 1);
+  g_assert_cmpuint (outcome.n_source_events, ==, 4);
+  g_assert_cmpuint (outcome.n_late_events, ==, 2);
 }
 
 static void
