@@ -196,6 +196,11 @@ class Refused(unittest.TestCase):
         with Project(SOURCE + "CREATE STREAMING TABLE one; CREATE FLOW f AS AUTO CDC INTO one FROM SNAPSHOT e KEYS (id);") as p:
             p.query("CREATE TABLE e (id INT); CREATE TABLE one (id INT); INSERT INTO one VALUES (1); ALTER STREAMING TABLE one ADOPT")
             self.refuse(p, "AUTOCDC_CANNOT_ADOPT", "reads snapshots")
+        with Project(SOURCE + "CREATE STREAMING TABLE one; CREATE FLOW f AS AUTO CDC INTO one FROM STREAM t KEYS (id) SEQUENCE BY time "
+                     "SYSTEM SEQUENCE BY time COLUMNS id, name STORED AS BITEMPORAL;") as p:
+            p.query("CREATE TABLE one (id INT, name STRING, __START_AT INT, __END_AT INT, __SYSTEM_START_AT INT, __SYSTEM_END_AT INT)")
+            p.query("INSERT INTO one VALUES (1, 'a', 1, NULL, 1, NULL); ALTER STREAMING TABLE one ADOPT")
+            self.refuse(p, "AUTOCDC_CANNOT_ADOPT", "which is BITEMPORAL")
         # A mark is for AUTO CDC alone.
         with Project(SOURCE + "CREATE STREAMING TABLE one AS SELECT * FROM STREAM t;") as p:
             p.query("CREATE TABLE one (id INT); ALTER STREAMING TABLE one ADOPT")

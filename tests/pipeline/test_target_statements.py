@@ -535,6 +535,32 @@ class DescribeSnapshots(unittest.TestCase):
                               "batches in the log": "2", "rows upserted": "5"})
 
 
+class Bitemporal(unittest.TestCase):
+    SQL = SQL.split("CREATE STREAMING TABLE one")[0] + (
+        "CREATE STREAMING TABLE b TBLPROPERTIES ('pipelines.cdc.tombstoneGCThresholdInSeconds' = '0'); CREATE FLOW f AS AUTO CDC INTO b "
+        "FROM STREAM t KEYS (id) APPLY AS DELETE WHEN operation = 'D' SEQUENCE BY time SYSTEM SEQUENCE BY known COLUMNS id, name "
+        "STORED AS BITEMPORAL;")
+
+    def test_described_and_erased(self):
+        with Project(self.SQL.replace("time INT'", "time INT, known INT'").replace("id INT", "id STRING")) as p:
+            p.add_file([event("erased", "a", 1) | {"known": 10}, event("erased", "b", 3) | {"known": 20}, event("stays", "c", 1) | {"known": 10},
+                        event("stays", None, 5, "D") | {"known": 30}])
+            p.update()
+            facts = {row["name"]: row["value"] for row in p.query("DESCRIBE AUTO CDC b")}
+            self.assertEqual({name: facts[name] for name in ("stored as", "sequence type", "system sequence type", "facts in state files",
+                                                             "tombstones are kept")},
+                             {"stored as": "BITEMPORAL", "sequence type": "int", "system sequence type": "int", "facts in state files": "4",
+                              "tombstones are kept": "for ever"})
+            p.query("DELETE FROM b WHERE id = 'erased'")
+            p.query("REORG TABLE b APPLY (PURGE)")
+            p.query("SET spark.databricks.delta.retentionDurationCheck.enabled = false; VACUUM b RETAIN 0 HOURS")
+            self.assertEqual(holding(p, "b", "erased"), [])
+            p.add_file([event("stays", "d", 3) | {"known": 40}, event("erased", "again", 1) | {"known": 5}])
+            p.update()
+            self.assertEqual(p.rows("SELECT id, name, __START_AT, __END_AT FROM b WHERE __SYSTEM_END_AT IS NULL"),
+                             [("erased", "again", 1, None), ("stays", "c", 1, 3), ("stays", "d", 3, 5)])
+
+
 class Metrics(unittest.TestCase):
     def test_target_rows_are_counted_after_the_smallest_difference(self):
         names = {"num_upserted_rows", "num_deleted_rows", "num_source_events", "num_late_events_ignored", "num_sequence_ties", "state_rows",
