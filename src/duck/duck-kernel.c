@@ -34,8 +34,6 @@ typedef struct {
 struct DuckKernelBind {
   duckdb_bind_info info;
   const KernelEntry *entry;
-  guint n_args;
-  DuckType **types;
 };
 
 static void
@@ -170,25 +168,13 @@ run_kernel (duckdb_function_info info, duckdb_data_chunk input, duckdb_vector ou
 
 /* ---- binding ---- */
 
-guint
-duck_kernel_bind_n_args (const DuckKernelBind *bind)
-{
-  return bind->n_args;
-}
-
-const DuckType *
-duck_kernel_bind_arg_type (const DuckKernelBind *bind, guint arg)
-{
-  g_assert (arg < bind->n_args);
-  return bind->types[arg];
-}
-
 const DuckType *
 duck_kernel_bind_result_type (const DuckKernelBind *bind)
 {
   return bind->entry->result;
 }
 
+/* The C interface copies an argument to show it, and a subquery cannot be copied: only arguments that must be constant are asked for. */
 gboolean
 duck_kernel_bind_constant (const DuckKernelBind *bind, guint arg, char **text)
 {
@@ -220,19 +206,10 @@ static void
 bind_kernel (duckdb_bind_info info)
 {
   const KernelEntry *entry = duckdb_scalar_function_bind_get_extra_info (info);
-  guint n_args = (guint) duckdb_scalar_function_bind_get_argument_count (info);
-  g_autofree DuckType **types = g_new0 (DuckType *, n_args + 1);
-  DuckKernelBind bind = { info, entry, n_args, types };
+  DuckKernelBind bind = { info, entry };
   gpointer data = NULL;
   GError *error = NULL;
 
-  for (guint i = 0; i < n_args; i++) {
-    duckdb_expression expression = duckdb_scalar_function_bind_get_argument (info, i);
-    duckdb_logical_type logical = duckdb_expression_return_type (expression);
-    types[i] = duck_type_from_logical (logical);
-    duckdb_destroy_logical_type (&logical);
-    duckdb_destroy_expression (&expression);
-  }
   if (entry->kernel->bind (&bind, entry->user_data, &data, &error)) {
     BindData *own = g_new0 (BindData, 1);
     g_atomic_ref_count_init (&own->refs);
@@ -244,8 +221,6 @@ bind_kernel (duckdb_bind_info info)
     g_autofree char *text = duck_error_wrap (entry->engine, error);
     duckdb_scalar_function_bind_set_error (info, text);
   }
-  for (guint i = 0; i < n_args; i++)
-    duck_type_unref (types[i]);
 }
 
 /* ---- registration; all under kernel_lock ---- */

@@ -47,13 +47,11 @@ const DuckType *duck_kernel_call_arg_type (const DuckKernelCall *call, guint arg
 
 /* Returns: FALSE + @error to end the query. */
 typedef gboolean (*DuckKernelRun) (const DuckKernelCall *call, GError **error);
-/* Looks at argument types and constants once per query. FALSE + @error ends the query before it runs.
+/* Looks at constants once per query. FALSE + @error ends the query before it runs.
  * @bind_data: (out) (nullable). */
 typedef gboolean (*DuckKernelBindFunc) (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data,
                                         GError **error);
 
-guint duck_kernel_bind_n_args (const DuckKernelBind *bind);
-const DuckType *duck_kernel_bind_arg_type (const DuckKernelBind *bind, guint arg); /* borrowed until bind() ends */
 /* The value of a constant argument as text (a BLOB as DuckDB prints it). FALSE when it is not constant.
  * @text: (out) (transfer full) (nullable): NULL for a NULL constant. */
 gboolean duck_kernel_bind_constant (const DuckKernelBind *bind, guint arg, char **text);
