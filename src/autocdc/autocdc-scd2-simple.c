@@ -1,8 +1,8 @@
 /* SCD TYPE 2 without histories: keys whose one event is newer than all that is known of them.
  *
  * Such an event closes the row that is open, if there is one, and begins another unless it deletes; nothing before it changes. Set aside for the
- * general way are keys with several events, with an event that is not the newest, and those whose new values have the hash of the open
- * row's: perhaps the run goes on. The short cut is for flows that track all columns, and for events that author all fields.
+ * general way are keys with several events, with an event that is not the newest, and those whose new values perhaps go on with the run: they have
+ * the hash of the open row's, or the row holds no fact, or one of another set, whose hash is of other fields. The short cut is for flows that track all columns, and for events that author all fields.
  *
  *   {old}      what {rows} has, of all keys of the batch
  *   {simple}   k, s, rr, fi, rn of the row with the last start; closes whether the event ends it, inserts whether it begins a row, adds_delete
@@ -40,7 +40,8 @@ make_simple (AutoCdcWork *work, GError **error)
       " (SELECT {K}, ix, ho, {O:st} AS so, {O:en} AS eo FROM {old}) GROUP BY {K}),"
       " met AS (SELECT e.*, r.ix AS rr, r.fi, r.rn, r.ix IS NOT NULL AND r.en IS NULL AS is_open,"
       " e.n > 1 OR coalesce(e.o <= greatest(t.newest, k.sd), false)"
-      " OR (r.ix IS NOT NULL AND r.en IS NULL AND NOT e.d AND coalesce(r.hh = e.hh, true)) AS complex"
+      " OR (r.ix IS NOT NULL AND r.en IS NULL AND NOT e.d AND"
+      " (r.hb IS DISTINCT FROM {batch set} OR coalesce(r.hh = e.hh, true))) AS complex"
       " FROM came e LEFT JOIN there t ON {J:e,t} LEFT JOIN {old} r ON r.ix = t.ix LEFT JOIN {known} k ON {J:e,k})"
       " SELECT {K}, s, o, rr, fi, rn, complex, is_open AND NOT complex AS closes, NOT d AND NOT complex AS inserts,"
       " d AND NOT is_open AND NOT complex AS adds_delete FROM met",

@@ -426,6 +426,9 @@ STATED = [
     ("D42", dict(scd=2, track=["x"]), "1:U a,1@1; 1:U a,2@5; 1:D@9; 1:U a,8@7", "1=a,8[1,9)"),
     ("D43", dict(scd=2, track_except=["x", "y"]), "1:U a,1@1; 1:U b,2@5", "1=b,2[1,*)"),
     ("D48", dict(scd=2), "1:U -@1; 1:U -@2; 1:U a@3", "1=-[1,3); 1=a[3,*)"),
+    # A column that came later and says NULL goes on with the run.
+    ("E01", dict(scd=2), "1:U a,.@1; 1:U a,-@2", "1=a,-[1,*)"),
+    ("E02", dict(scd=2), "1:U a,.@1; 1:U a,b@2; 1:U a,.@3", "1=a,-[1,2); 1=a,b[2,*)"),
     ("D09", dict(scd=1, truncates=True), "1:U a@3; 2:U b@2; T@3", "1=a"),
     ("D10", dict(scd=1, truncates=True), "1:U a@1; 2:U b@5; T@3; 1:U c@2", "2=b"),
     ("D11", dict(scd=1, truncates=True), "T@6; 1:U a@4; 2:U b@7; T@3", "2=b"),
