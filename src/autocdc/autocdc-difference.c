@@ -26,7 +26,10 @@ find_rows (AutoCdcWork *work, GError **error)
 
   set_same (work);
   autocdc_work_set (work, "identity", identities[work->plan->type]);
-  autocdc_work_set (work, "nth", holds && work->has_statements && work->has_rows ? " AND r.nth = 1" : "");
+  /* A condition on r alone would make the join a nested loop. */
+  autocdc_work_set (
+      work, "nth",
+      holds && work->has_statements && work->has_rows ? " AND r.nth = CASE WHEN n.k0 IS NULL THEN 0 ELSE 1 END" : "");
   return autocdc_work_make (work, "diff",
                             "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:n}{W:n}{V:n}{H:n}, CASE WHEN r.fi IS NULL THEN 1 "
                             "WHEN n.k0 IS NULL THEN 2 WHEN {same} THEN 0 ELSE 3 END AS act,"
