@@ -3,16 +3,14 @@
 
 usage: test_random_autocdc.py [--cases N] [--seed S]
 """
-import argparse
 import json
 import pathlib
-import random
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model"))
 import autocdc_model as model  # noqa: E402
 from project import Project  # noqa: E402
+from random_cases import arguments, run_cases  # noqa: E402
 
 CASES_PER_PROJECT = 10
 N_UPDATES = 3
@@ -107,20 +105,7 @@ def run_project(cases):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    options = parser.parse_args()
-    rnd = random.Random(options.seed)
-    print(f"seed {options.seed}", flush=True)
-    cases = [Case(number, rnd) for number in range(options.cases)]
-    findings = []
-    for first in range(0, len(cases), CASES_PER_PROJECT):
-        findings += run_project(cases[first:first + CASES_PER_PROJECT])
-    for finding in findings:
-        print("FAIL", finding)
-    print(f"{options.cases} cases, {len(findings)} differences")
-    return 1 if findings else 0
+    return run_cases(arguments().parse_args(), Case, run_project, CASES_PER_PROJECT)
 
 
 if __name__ == "__main__":

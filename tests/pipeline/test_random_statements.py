@@ -4,17 +4,16 @@ feed of every commit, and what delta-rs reads.
 
 usage: test_random_statements.py [--cases N] [--seed S] [--updates N]
 """
-import argparse
 import collections
 import json
 import pathlib
 import random
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model"))
 import autocdc_model as model  # noqa: E402
 from project import Project  # noqa: E402
+from random_cases import arguments, run_cases  # noqa: E402
 
 try:
     import deltalake
@@ -230,21 +229,11 @@ def run_project(cases, n_updates):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser = arguments()
     parser.add_argument("--updates", type=int, default=4, help="with many of them state files are merged")
     options = parser.parse_args()
-    print(f"seed {options.seed}", flush=True)
-    rnd = random.Random(options.seed)
-    cases = [Case(number, random.Random(rnd.random())) for number in range(options.cases)]
-    findings = []
-    for first in range(0, len(cases), CASES_PER_PROJECT):
-        findings += run_project(cases[first:first + CASES_PER_PROJECT], options.updates)
-    for finding in findings:
-        print("FAIL", finding)
-    print(f"{options.cases} cases, {len(findings)} differences" + ("" if deltalake else " (delta-rs not asked)"))
-    return 1 if findings else 0
+    return run_cases(options, lambda number, rnd: Case(number, random.Random(rnd.random())), lambda cases: run_project(cases, options.updates),
+                     CASES_PER_PROJECT, "" if deltalake else " (delta-rs not asked)")
 
 
 if __name__ == "__main__":
