@@ -1,6 +1,18 @@
-/* Tables that become targets with the rows that they have, and targets that are none any more. */
-#include "autocdc-work-private.h"
+/* How a table becomes a target: empty, by the pipeline that makes or empties it; with the rows that it has, by ADOPT. And targets that are
+ * none any more. */
+#include "autocdc-state-private.h"
 #include "base-error.h"
+
+gboolean
+autocdc_found (AutoCdcPlan *plan, DeltaSnapshot *snapshot, WriteBatch *write, GError **error)
+{
+  g_autoptr (AutoCdcLayout) layout = autocdc_layout_anew (plan, snapshot, error);
+
+  if (!layout || (snapshot && !autocdc_put_schema (layout, write, snapshot, error)))
+    return FALSE;
+  autocdc_put_domain (layout, write);
+  return TRUE;
+}
 
 void
 autocdc_forget (DeltaTransaction *transaction, DeltaSnapshot *snapshot)

@@ -16,7 +16,7 @@
 static char *
 flow_domain (const AutoCdcBatch *batch)
 {
-  return g_strdup_printf ("sluice.flow.%s", batch->run_id);
+  return g_strconcat (AUTOCDC_PROGRESS_PREFIX, batch->run_id, NULL);
 }
 
 /* Whether the target holds a version by now that this snapshot is not above. */
@@ -254,7 +254,7 @@ stage_version (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts
     domain->snapshot_time_us = snapshot->read_us;
   }
   domain->gen = 0;
-  autocdc_put_domain (work, write);
+  autocdc_put_domain (work->layout, write);
 }
 
 static void
@@ -267,7 +267,7 @@ stage_progress (AutoCdcWork *work, WriteBatch *write)
       json_pack ("{s:I, s:s}", "batch", (json_int_t) batch->batch_id, "offsets", batch->offsets_digest);
 
   progress = base_json_text (json);
-  autocdc_put_domain (work, write);
+  autocdc_put_domain (work->layout, write);
   delta_transaction_set_domain (transaction, flow, progress);
   delta_transaction_set_txn (transaction, batch->run_id, batch->batch_id);
 }
@@ -312,15 +312,9 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, con
                            .hidden = hidden,
                            .n_hidden = autocdc_hidden_columns (domain, binary, integer, hidden) };
   g_autoptr (WriteBatch) write = write_batch_begin (target, snapshot, work->session, &options, error);
-  g_autoptr (DeltaMetadata) metadata = NULL;
 
-  if (!write)
+  if (!write || !autocdc_put_schema (work->layout, write, snapshot, error))
     return NULL;
-  if (work->layout->schema_changed) {
-    metadata = delta_metadata_with_schema (delta_snapshot_metadata (snapshot), work->layout->schema);
-    if (!write_batch_set_metadata (write, metadata, error))
-      return NULL;
-  }
   return g_steal_pointer (&write);
 }
 

@@ -308,7 +308,7 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
       (n_added > 0 && !stage_rows (work, write, flags, n_rows, error)) ||
       !autocdc_state_write (work, write, dml->snapshot, work->n_add, &n_expired, error))
     return FALSE;
-  autocdc_put_domain (work, write);
+  autocdc_put_domain (work->layout, write);
   return TRUE;
 }
 
@@ -373,6 +373,6 @@ autocdc_dml_purge (AutoCdcDml *dml, WriteBatch *write, gboolean *changed, GError
   g_ptr_array_set_size (files, 0);
   if (!autocdc_state_write (work, write, dml->snapshot, work->n_add, &n_expired, error))
     return FALSE;
-  autocdc_put_domain (work, write);
+  autocdc_put_domain (work->layout, write);
   return TRUE;
 }

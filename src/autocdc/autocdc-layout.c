@@ -788,26 +788,64 @@ count_adopted (AutoCdcLayout *layout, const BaseType *present)
       layout->domain->n_adopted = i + 1;
 }
 
+/* A target that was founded (autocdc_found()) and has had neither a batch nor rows since: what its domain says may still change with the
+ * flow's clauses. */
 static gboolean
-lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
+is_untouched (const AutoCdcDomain *domain, DeltaSnapshot *snapshot)
+{
+  g_autoptr (GPtrArray) domains = delta_snapshot_domains (snapshot);
+
+  if (delta_snapshot_n_files (snapshot) > 0 || domain->files->len > 0 || domain->snapshot_version)
+    return FALSE;
+  for (guint i = 0; i < domains->len; i++)
+    if (g_str_has_prefix (((const DeltaDomain *) domains->pdata[i])->domain, AUTOCDC_PROGRESS_PREFIX))
+      return FALSE;
+  return TRUE;
+}
+
+/* The domain as the target's log has it; none where there is nothing to remember yet. */
+static gboolean
+find_domain (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
 {
   const char *text = snapshot ? delta_snapshot_domain (snapshot, AUTOCDC_DOMAIN) : NULL;
 
-  if (text) {
-    if (!(layout->domain = autocdc_domain_parse (text, error)) || !check_drift (layout->plan, layout->domain, error))
-      return FALSE;
-  } else {
-    layout->adopts = snapshot && delta_snapshot_domain (snapshot, AUTOCDC_ADOPT_DOMAIN);
-    if (!layout->adopts && snapshot && delta_snapshot_n_files (snapshot) > 0) {
-      base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
-                      "%s holds rows but no domain %s: it is not the target of an AUTO CDC flow any more",
-                      layout->plan->target, AUTOCDC_DOMAIN);
-      base_error_set_hint (
-          error, "a full refresh of %s makes it one again; ALTER STREAMING TABLE … ADOPT takes its rows as history",
-          layout->plan->target);
-      return FALSE;
-    }
+  if (!text)
+    return TRUE;
+  if (!(layout->domain = autocdc_domain_parse (text, error)))
+    return FALSE;
+  if (!layout->plan->events || !is_untouched (layout->domain, snapshot))
+    return check_drift (layout->plan, layout->domain, error);
+  g_clear_pointer (&layout->domain, autocdc_domain_free);
+  return TRUE;
+}
+
+static gboolean
+refuse_rows (const AutoCdcPlan *plan, GError **error)
+{
+  base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
+                  "%s holds rows and no domain %s: nothing is known of where they come from", plan->target,
+                  AUTOCDC_DOMAIN);
+  if (plan->type == AUTOCDC_BITEMPORAL || plan->from_snapshot)
+    base_error_set_hint (error, "a full refresh of %s removes them and begins anew", plan->target);
+  else
+    base_error_set_hint (error,
+                         "a full refresh of %s removes them and begins anew; ALTER STREAMING TABLE … ADOPT takes its "
+                         "rows as history",
+                         plan->target);
+  return FALSE;
+}
+
+/* @anew: whatever the table holds is gone. */
+static gboolean
+lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, gboolean anew, GError **error)
+{
+  if (!anew && !find_domain (layout, snapshot, error))
+    return FALSE;
+  if (!layout->domain) {
+    layout->adopts = !anew && snapshot && delta_snapshot_domain (snapshot, AUTOCDC_ADOPT_DOMAIN);
     layout->is_new = !layout->adopts;
+    if (!anew && layout->is_new && snapshot && delta_snapshot_n_files (snapshot) > 0)
+      return refuse_rows (layout->plan, error);
     begin_domain (layout);
     if (layout->adopts && !begin_adoption (layout, snapshot, error))
       return FALSE;
@@ -823,8 +861,8 @@ lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
   return TRUE;
 }
 
-AutoCdcLayout *
-autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error)
+static AutoCdcLayout *
+layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, gboolean anew, GError **error)
 {
   g_autoptr (AutoCdcLayout) layout = g_new0 (AutoCdcLayout, 1);
 
@@ -832,7 +870,19 @@ autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error)
   layout->key_columns = g_array_new (FALSE, FALSE, sizeof (guint));
   layout->fields = g_array_new (FALSE, TRUE, sizeof (AutoCdcField));
   layout->by_name = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (!lay (layout, snapshot, error))
+  if (!lay (layout, snapshot, anew, error))
     return NULL;
   return g_steal_pointer (&layout);
+}
+
+AutoCdcLayout *
+autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error)
+{
+  return layout_new (plan, snapshot, FALSE, error);
+}
+
+AutoCdcLayout *
+autocdc_layout_anew (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error)
+{
+  return layout_new (plan, snapshot, TRUE, error);
 }

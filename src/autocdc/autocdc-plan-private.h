@@ -89,11 +89,16 @@ typedef struct {
 
 /* @snapshot: (nullable): NULL for a table that does not exist. Errors: as autocdc_plan_new(). Returns: (transfer full). */
 AutoCdcLayout *autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error);
+/* The same of a table that @plan begins anew: what rows and memory @snapshot has count for nothing. */
+AutoCdcLayout *autocdc_layout_anew (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error);
 void autocdc_layout_free (AutoCdcLayout *layout);
 /* Columns of either, in the order of @a, then of @b; each with the type that takes both's values. @plan: of a flow that gives them.
  * @differs: (out): the column for which there is no such type. Returns: (transfer full) (nullable). */
 BaseType *autocdc_schema_unite (const AutoCdcPlan *plan, const BaseType *a, const BaseType *b, const char **differs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcLayout, autocdc_layout_free)
+
+/* Of the domains that hold the progress of flows, one for each run. */
+#define AUTOCDC_PROGRESS_PREFIX "sluice.flow."
 
 #define AUTOCDC_START_AT "__START_AT"
 #define AUTOCDC_END_AT   "__END_AT"

@@ -32,7 +32,9 @@ gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapsho
 gboolean autocdc_check_promise (AutoCdcWork *work, WriteBatch *write, GError **error);
 
 /* Puts the layout's domain, and the features that it needs, into the commit. */
-void autocdc_put_domain (AutoCdcWork *work, WriteBatch *write);
+void autocdc_put_domain (const AutoCdcLayout *layout, WriteBatch *write);
+/* Puts the layout's schema into the commit, where it changes. */
+gboolean autocdc_put_schema (const AutoCdcLayout *layout, WriteBatch *write, DeltaSnapshot *snapshot, GError **error);
 
 /* Whether the target has columns that the table computes. */
 gboolean autocdc_has_generated (const AutoCdcLayout *layout);

@@ -7,6 +7,7 @@
 #include "autocdc-state-private.h"
 #include "base-error.h"
 #include "base-text.h"
+#include "delta-metadata.h"
 #include "duck-path.h"
 #include "duck-type.h"
 #include "store.h"
@@ -437,15 +438,26 @@ autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapsh
   return TRUE;
 }
 
+gboolean
+autocdc_put_schema (const AutoCdcLayout *layout, WriteBatch *write, DeltaSnapshot *snapshot, GError **error)
+{
+  g_autoptr (DeltaMetadata) metadata = NULL;
+
+  if (!layout->schema_changed)
+    return TRUE;
+  metadata = delta_metadata_with_schema (delta_snapshot_metadata (snapshot), layout->schema);
+  return write_batch_set_metadata (write, metadata, error);
+}
+
 void
-autocdc_put_domain (AutoCdcWork *work, WriteBatch *write)
+autocdc_put_domain (const AutoCdcLayout *layout, WriteBatch *write)
 {
   DeltaTransaction *transaction = write_batch_transaction (write);
-  g_autofree char *domain = autocdc_domain_text (work->layout->domain);
+  g_autofree char *domain = autocdc_domain_text (layout->domain);
 
   delta_transaction_require_feature (transaction, "domainMetadata");
   delta_transaction_require_feature (transaction, AUTOCDC_FEATURE);
   delta_transaction_set_domain (transaction, AUTOCDC_DOMAIN, domain);
-  if (work->layout->adopts)
+  if (layout->adopts)
     delta_transaction_set_domain (transaction, AUTOCDC_ADOPT_DOMAIN, NULL);
 }

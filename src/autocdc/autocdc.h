@@ -14,13 +14,14 @@
 #include "duck-session.h"
 #include "relation-plan.h"
 #include "sql-build.h"
+#include "write-batch.h"
 
 #include <glib.h>
 
 G_BEGIN_DECLS
 
-/* The domain of an AUTO CDC target's log, and the writer-only feature of its protocol. A reset of the target writes the domain
- * with `removed=true` in the commit that removes all rows; the next batch begins anew. */
+/* The domain of an AUTO CDC target's log, and the writer-only feature of its protocol. The commit that makes or empties the target has
+ * it already (autocdc_found()). */
 #define AUTOCDC_DOMAIN "sluice.autoCdc"
 /* The mark of ALTER STREAMING TABLE … ADOPT on a table without AUTOCDC_DOMAIN: the first batch of a flow takes the rows that are there as
  * its history, instead of refusing them. That batch takes the mark away. */
@@ -164,7 +165,7 @@ typedef struct {
  *
  * Reads the batch's events once, computes what the target's rows must be, and commits the difference: data files, deletion
  * vectors (or rewritten files), change files when the table records its feed, state files, schema and domain, `txn`
- * and the flow's progress. A first batch makes an empty table an AUTO CDC target. Another writer's commit that matters makes it
+ * and the flow's progress. A first batch makes an empty table an AUTO CDC target, if it is none. Another writer's commit that matters makes it
  * compute again; the events are not read again.
  *
  * Errors: AUTOCDC_MICROBATCH_VALIDATION.* (nothing is written), AUTOCDC_INVALID_STATE.*, FLOW_CHECKPOINT_CORRUPT when the target
@@ -173,6 +174,19 @@ typedef struct {
  */
 gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
                         const RelationContext *context, BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
+
+/**
+ * autocdc_found:
+ * @plan: of a flow into the table; of several, one that was made with AutoCdcFlow.together
+ * @snapshot: (nullable): what @write is on; NULL: @write makes the table, with autocdc_plan_target_schema()
+ * @write: a commit after which the table has no rows
+ *
+ * Makes the table a target before its first batch, so that statements until then are remembered as those after it. Until there are rows or
+ * a batch, another plan may begin it anew.
+ *
+ * Errors: as autocdc_plan_new(); those of write_batch_set_metadata() when the schema changes.
+ */
+gboolean autocdc_found (AutoCdcPlan *plan, DeltaSnapshot *snapshot, WriteBatch *write, GError **error);
 
 /* Puts it into a commit on @snapshot that the table is no target any more, and no mark is on it. */
 void autocdc_forget (DeltaTransaction *transaction, DeltaSnapshot *snapshot);

@@ -23,6 +23,7 @@ typedef enum { NEW, OPEN, DONE } Colour;
 typedef struct {
   GPtrArray *inputs; /* of PipelineDataset, each once */
   BaseType *schema;  /* (nullable) */
+  AutoCdcPlan *plan; /* (nullable): of its first AUTO CDC flow */
   gboolean failed;   /* itself, or something above it */
   Colour colour;
 } Node;
@@ -516,6 +517,7 @@ analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
     if (warning != NULL)
       g_ptr_array_add (pipeline_graph_flow_warnings (graph, g_ptr_array_index (planned, i)), warning);
   }
+  graph->nodes[dataset->index].plan = autocdc_plan_ref (g_ptr_array_index (plans, 0));
   return base_type_ref (autocdc_plan_target_schema (g_ptr_array_index (plans, 0)));
 }
 
@@ -744,6 +746,7 @@ pipeline_graph_free (PipelineGraph *graph)
   for (guint i = 0; i < pipeline_project_n_datasets (graph->project); i++) {
     g_ptr_array_unref (graph->nodes[i].inputs);
     base_type_unref (graph->nodes[i].schema);
+    autocdc_plan_unref (graph->nodes[i].plan);
   }
   g_free (graph->nodes);
   g_free (graph->schemas);
@@ -810,6 +813,12 @@ BaseType *
 pipeline_graph_schema (const PipelineGraph *graph, const PipelineDataset *dataset)
 {
   return graph->nodes[dataset->index].schema;
+}
+
+AutoCdcPlan *
+pipeline_graph_autocdc (const PipelineGraph *graph, const PipelineDataset *dataset)
+{
+  return graph->nodes[dataset->index].plan;
 }
 
 /* ---- showing ---- */

@@ -46,6 +46,8 @@ const char *const *pipeline_graph_flow_inputs (const PipelineGraph *graph, const
 GPtrArray *pipeline_graph_flow_warnings (const PipelineGraph *graph, const PipelineFlow *flow);
 /* The dataset's schema after analysis; (nullable) when that failed. */
 BaseType *pipeline_graph_schema (const PipelineGraph *graph, const PipelineDataset *dataset);
+/* The plan of one of the AUTO CDC flows into the dataset, for all of them: what it begins with; (nullable) where there are none. */
+AutoCdcPlan *pipeline_graph_autocdc (const PipelineGraph *graph, const PipelineDataset *dataset);
 
 /* The graph as lines of text: `bronze (streaming table) ← read_files('/in')`. Returns: (transfer full). */
 char *pipeline_graph_text (const PipelineGraph *graph);

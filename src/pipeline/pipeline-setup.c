@@ -126,8 +126,10 @@ create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
   g_autoptr (GPtrArray) progress = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_progress_free);
+  AutoCdcPlan *plan = pipeline_graph_autocdc (run->graph, dataset);
 
   if (batch == NULL || !write_batch_set_metadata (batch, metadata, error) ||
+      (plan != NULL && !autocdc_found (plan, NULL, batch, error)) ||
       !begin_anew (run, dataset, write_batch_transaction (batch), progress, error) ||
       !commit_metadata (
           batch, dataset->kind == PIPELINE_STREAMING_TABLE ? "CREATE STREAMING TABLE" : "CREATE MATERIALIZED VIEW",
@@ -286,8 +288,10 @@ pipeline_dataset_set_up (const PipelineRun *run, const PipelineDataset *dataset,
 /* ---- reset ---- */
 
 static gboolean
-commit_reset (const PipelineRun *run, DeltaTable *table, DuckSession *duck, GPtrArray *run_ids, GError **error)
+commit_reset (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck,
+              GPtrArray *run_ids, GError **error)
 {
+  AutoCdcPlan *plan = pipeline_graph_autocdc (run->graph, dataset);
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   if (snapshot == NULL)
@@ -297,6 +301,8 @@ commit_reset (const PipelineRun *run, DeltaTable *table, DuckSession *duck, GPtr
     return FALSE;
   DeltaTransaction *transaction = write_batch_transaction (batch);
   autocdc_forget (transaction, snapshot);
+  if (plan != NULL && !autocdc_found (plan, snapshot, batch, error))
+    return FALSE;
   if (delta_snapshot_domain (snapshot, MVIEW_DOMAIN) != NULL)
     delta_transaction_set_domain (transaction, MVIEW_DOMAIN, NULL);
   g_autoptr (GPtrArray) domains = delta_snapshot_domains (snapshot);
@@ -338,7 +344,7 @@ pipeline_dataset_reset (const PipelineRun *run, const PipelineDataset *dataset, 
       return FALSE;
     g_ptr_array_add (run_ids, run_id);
   }
-  if (!commit_reset (run, table, duck, run_ids, error))
+  if (!commit_reset (run, dataset, table, duck, run_ids, error))
     return FALSE;
   for (guint i = 0; i < progress->len; i++)
     if (!stream_progress_reset_end (g_ptr_array_index (progress, i), error))

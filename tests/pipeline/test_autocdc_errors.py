@@ -415,9 +415,10 @@ class FullRefresh(unittest.TestCase):
                 self.assertEqual([a["commitInfo"]["operation"] for a in actions if "commitInfo" in a], ["FULL REFRESH"])
                 self.assertTrue(any("remove" in a for a in actions))
                 self.assertFalse(any("add" in a for a in actions))
-                domains = {a["domainMetadata"]["domain"]: a["domainMetadata"]["removed"] for a in actions if "domainMetadata" in a}
-                self.assertEqual(domains["sluice.autoCdc"], True)
-                self.assertEqual([d for d, removed in domains.items() if d.startswith("sluice.flow.") and not removed], [])
+                domains = {a["domainMetadata"]["domain"]: a["domainMetadata"] for a in actions if "domainMetadata" in a}
+                memory = json.loads(domains["sluice.autoCdc"]["configuration"])
+                self.assertEqual((domains["sluice.autoCdc"]["removed"], memory["files"], memory["gen"]), (False, [], 0))
+                self.assertEqual([d for d, action in domains.items() if d.startswith("sluice.flow.") and not action["removed"]], [])
                 self.assertEqual([a["txn"]["version"] for a in actions if "txn" in a], [-1])
                 # The delete of key 2 is known anew, and what comes is judged by it.
                 p.add_file([{"id": 2, "name": "old", "city": "q", "n": 6, "op": "U"}], "src")

@@ -40,18 +40,23 @@ class Case:
         self.ignore_null = rnd.choice([None, None, True, ["x"]])
         self.flow = model.Flow(["id"], "s", self.scd, op="op", except_columns=["op", "s"], track=self.track, ignore_null=self.ignore_null)
         self.target = model.Target(self.flow)
-        self.grows = rnd.random() < 0.3
+        self.early = rnd.random() < 0.4  # statements before the first event
+        self.grows = not self.early and rnd.random() < 0.3
+        if self.early:
+            self.target.columns = ["x", "y"]
         self.sent, self.steps, self.updates = [], [], 0
 
     def sql(self):
-        clauses = f"KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY s COLUMNS * EXCEPT (op, s, _rescued_data) STORED AS SCD TYPE {self.scd}"
+        rescued = "" if self.early else ", _rescued_data"
+        clauses = f"KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY s COLUMNS * EXCEPT (op, s{rescued}) STORED AS SCD TYPE {self.scd}"
         if self.track:
             clauses += " TRACK HISTORY ON x"
         if self.ignore_null:
             clauses += " IGNORE NULL UPDATES" + ("" if self.ignore_null is True else " ON x")
         properties = ", ".join(f"'{k}' = '{v}'" for k, v in self.properties.items())
+        schema = "schema" if self.early else "schemaHints"
         return (f"CREATE STREAMING TABLE {self.name}_events AS SELECT * FROM STREAM read_files('${{source}}/{self.name}', format => 'json', "
-                f"schemaHints => 'id INT, x STRING, y INT, op STRING, s INT');\n"
+                f"{schema} => 'id INT, x STRING, y INT, op STRING, s INT');\n"
                 f"CREATE STREAMING TABLE {self.name} TBLPROPERTIES ({properties});\n"
                 f"CREATE FLOW {self.name}_flow AS AUTO CDC INTO {self.name} FROM STREAM({self.name}_events) {clauses};\n")
 
@@ -208,7 +213,9 @@ def run_project(cases, n_updates):
     with Project("".join(case.sql() for case in cases)) as p:
         for update in range(n_updates):
             for case in cases:
-                p.add_file(case.batch(), case.name)
+                (p.root / "in" / case.name).mkdir(exist_ok=True)
+                if update > 0 or not case.early:
+                    p.add_file(case.batch(), case.name)
             p.update()
             findings += [f for f in (check(p, case, f"update {update + 1}") for case in cases) if f]
             if findings or update == n_updates - 1:

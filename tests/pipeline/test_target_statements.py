@@ -44,6 +44,75 @@ class TypeOne(unittest.TestCase):
             self.assertEqual(p.rows("SELECT * FROM one"), [(1, "b")])
 
 
+# Rows by hand before the first event were taken for those of a target that had lost its memory, and the flow stopped.
+class BeforeTheFirstEvent(unittest.TestCase):
+    def statements(self, p):
+        p.query("INSERT INTO one VALUES (1, 'hand'), (2, 'hand'), (3, 'hand')")
+        p.query("INSERT INTO two VALUES (1, 'hand', 1, NULL), (2, 'hand', 1, 3), (3, 'hand', 1, NULL)")
+        for table in ("one", "two"):
+            p.query(f"UPDATE {table} SET name = '!' WHERE id = 2; DELETE FROM {table} WHERE id = 3")
+
+    def test_statements_are_remembered(self):
+        with Project(SQL) as p:
+            p.update()
+            for _ in range(2):  # after the table was made, and after it was emptied
+                self.assertIn({"name": "keys", "value": "id int"}, p.query("DESCRIBE AUTO CDC one"))
+                self.statements(p)
+                p.add_file([event(1, "a", 5), event(2, "b", 2), event(3, "c", 0)])
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM one"), [(1, "a"), (2, "b"), (3, "c")])
+                self.assertEqual(p.rows("SELECT * FROM two"),
+                                 [(1, "a", 5, None), (1, "hand", 1, 5), (2, "!", 1, 2), (2, "b", 2, 3), (3, "c", 0, None)])
+                for path in (p.root / "in" / "customers").iterdir():
+                    path.unlink()
+                p.update("--full-refresh-all")
+                self.assertEqual(p.rows("SELECT * FROM one") + p.rows("SELECT * FROM two"), [])
+
+    def test_bitemporal_targets_refuse_rows_and_snapshots_are_compared_with_them(self):
+        snapshots = "CREATE STREAMING TABLE s{n}; CREATE FLOW f{n} AS AUTO CDC INTO s{n} FROM SNAPSHOT e KEYS (id) STORED AS SCD TYPE {n};"
+        flows = "CREATE STREAMING TABLE b; CREATE FLOW g AS AUTO CDC INTO b FROM STREAM t KEYS (id) SEQUENCE BY time SYSTEM SEQUENCE BY time " \
+                "COLUMNS id, name STORED AS BITEMPORAL;"
+        with Project(SQL.split("CREATE STREAMING TABLE one")[0] + flows + snapshots.format(n=1) + snapshots.format(n=2)) as p:
+            p.query("CREATE TABLE e (id INT, name STRING)")
+            p.update()
+            refused = subprocess.run([str(SLUICE), "sql", "--warehouse", str(p.root / "warehouse"), "INSERT INTO b VALUES (1, 'a', 1, NULL, 1, NULL)"],
+                                     capture_output=True, text=True)
+            self.assertIn("AUTOCDC_BITEMPORAL_STATEMENT", refused.stderr)
+            p.query("INSERT INTO s1 VALUES (1, 'hand'), (9, 'hand'); INSERT INTO s2 VALUES (1, 'a', -1, NULL), (9, 'hand', -1, NULL)")
+            p.query("INSERT INTO e VALUES (1, 'a'), (2, 'b')")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM s1"), [(1, "a"), (2, "b")])
+            version = p.rows("SELECT __START_AT FROM s2 WHERE id = 2")[0][0]
+            self.assertEqual(p.rows("SELECT * FROM s2"), [(1, "a", -1, None), (2, "b", version, None), (9, "hand", -1, version)])
+
+    def test_clauses_may_change(self):
+        one = SQL.split("CREATE STREAMING TABLE two")[0]
+        with Project(one) as p:
+            p.update()
+            p.query("INSERT INTO one VALUES (1, 'a'); DELETE FROM one")  # leaves nothing to remember
+            p.sql(one.replace("KEYS (id)", "KEYS (name)").replace("SEQUENCE BY time", "SEQUENCE BY CAST(time AS BIGINT)").replace("TYPE 1", "TYPE 2"))
+            p.update()
+            p.add_file([event(1, "a", 5), event(2, "a", 6)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(1, "a", 5, 6), (2, "a", 6, None)])
+        with Project(one) as p:
+            p.update()
+            p.query("INSERT INTO one VALUES (1, 'a')")
+            p.sql(one.replace("KEYS (id)", "KEYS (name)"))
+            self.assertIn("AUTOCDC_INVALID_STATE.KEY_SCHEMA_DRIFT", p.run().stderr)
+            p.update("--full-refresh", "one")
+
+    def test_restore_to_the_empty_target_forgets_the_events(self):
+        with Project(SQL) as p:
+            p.update()
+            p.add_file([event(1, "a", 5)])
+            p.update()
+            p.query("RESTORE TABLE one TO VERSION AS OF 0")
+            p.add_file([event(1, "b", 4)])
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM one"), [(1, "b")])
+
+
 TRUNCATED_SQL = SQL.replace("APPLY AS DELETE WHEN operation = 'D' SEQUENCE", "APPLY AS DELETE WHEN operation = 'D'"
                              " APPLY AS TRUNCATE WHEN operation = 'T' SEQUENCE", 1)
 TRUNCATED_SQL = TRUNCATED_SQL[:TRUNCATED_SQL.index("CREATE STREAMING TABLE two")]
