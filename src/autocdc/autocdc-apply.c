@@ -326,10 +326,10 @@ static gboolean (*const reference_functions[]) (AutoCdcWork *work, GError **erro
 };
 
 static gboolean
-compute_generally (AutoCdcWork *work, GError **error)
+compute_generally (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
   work->has_general = TRUE;
-  return autocdc_unite_facts (work, error) && reference_functions[work->plan->type](work, error) &&
+  return autocdc_unite_facts (work, snapshot, error) && reference_functions[work->plan->type](work, error) &&
          autocdc_find_difference (work, error);
 }
 
@@ -343,23 +343,24 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   work->tracks_rows = delta_metadata_row_tracking (delta_snapshot_metadata (snapshot));
   work->keeps_old = work->has_general = work->has_rows = work->has_state = FALSE;
   work->simple_counts = (AutoCdcCounts){ 0 };
+  work->from_anchor = !work->snapshot && (work->plan->type == AUTOCDC_BITEMPORAL || autocdc_has_anchor (work));
   if (work->snapshot)
     return autocdc_compare_snapshot (work, snapshot, error) &&
-           (work->n_changes == 0 || compute_generally (work, error));
+           (work->n_changes == 0 || compute_generally (work, snapshot, error));
   if (!autocdc_reduce_events (work, error))
     return FALSE;
   is_empty = work->layout->domain->files->len == 0 && delta_snapshot_n_files (snapshot) == 0;
   if (work->clears && !is_empty)
     return autocdc_add_truncated_keys (work, snapshot, error) && autocdc_look_up (work, snapshot, error) &&
-           compute_generally (work, error) && autocdc_find_cleared (work, snapshot, error);
+           compute_generally (work, snapshot, error) && autocdc_find_cleared (work, snapshot, error);
   if (autocdc_simple_history_applies (work))
     return autocdc_simple_history_split (work, snapshot, &n_complex, error) &&
-           (n_complex == 0 || compute_generally (work, error)) && autocdc_simple_history_add (work, error);
+           (n_complex == 0 || compute_generally (work, snapshot, error)) && autocdc_simple_history_add (work, error);
   if (!autocdc_simple_applies (work))
-    return autocdc_look_up (work, snapshot, error) && compute_generally (work, error);
+    return autocdc_look_up (work, snapshot, error) && compute_generally (work, snapshot, error);
   /* SCD 1: most keys need their sequences compared and nothing else. */
   return autocdc_simple_split (work, snapshot, feed, &n_complex, error) &&
-         (n_complex == 0 || compute_generally (work, error)) && autocdc_simple_add (work, error);
+         (n_complex == 0 || compute_generally (work, snapshot, error)) && autocdc_simple_add (work, error);
 }
 
 /* A run that has written batches finds their memory, unless somebody replaced the table. */

@@ -326,7 +326,7 @@ find_needed (AutoCdcDml *dml, GError **error)
   autocdc_work_set (work, "resets kept", "");
   if (!autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) ||
       (holds && !autocdc_look_up_rows (work, dml->snapshot, "rows", TRUE, error)) ||
-      !autocdc_unite_facts (work, error) || (!history && !autocdc_scd1_compute (work, error)))
+      !autocdc_unite_facts (work, dml->snapshot, error) || (!history && !autocdc_scd1_compute (work, error)))
     return FALSE;
   if (history && holds && work->has_statements) { /* they say what the key's rows hold */
     resets = autocdc_work_text (work, " UNION ALL SELECT {K}, s, {O:s} AS o, false, rb{no values}, {clock}, rg"

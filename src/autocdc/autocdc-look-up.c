@@ -1,8 +1,11 @@
 /* The affected keys' visible rows and facts, and the union of all facts in play. */
 #include "autocdc-work-private.h"
 #include "base-error.h"
+#include "base-text.h"
 #include "delta-file.h"
 #include "duck-type.h"
+
+#include <string.h>
 
 /* ---- file skipping by the batch's least and greatest keys ---- */
 
@@ -38,22 +41,43 @@ constant_text (const BaseType *type)
   }
 }
 
-static void
-add_skip (AutoCdcWork *work, guint key, guint column, DeltaPredicateOp op, const DuckVector *value)
+static const DeltaConstant *
+add_skip (AutoCdcWork *work, const BaseType *type, guint column, DeltaPredicateOp op, const DuckVector *value)
 {
-  const AutoCdcColumn *plan_key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, key)];
   DeltaConstant *constant = g_new0 (DeltaConstant, 1);
   DeltaPredicate predicate = { .column = column, .op = op, .constants = constant, .n_constants = 1 };
 
   g_ptr_array_add (work->constants, constant);
-  constant->kind = base_type_kind (plan_key->type);
+  constant->kind = base_type_kind (type);
   if (constant->kind == BASE_TYPE_STRING) {
-    constant->text = duck_vector_dup_string (value, 0);
-    constant->text_bytes = strlen (constant->text);
+    const char *text = duck_vector_string (value, 0, &constant->text_bytes);
+    char *copy = g_malloc0 (constant->text_bytes + 1);
+
+    memcpy (copy, text, constant->text_bytes); /* NULs may be in it */
+    constant->text = copy;
   } else {
     constant->integer = duck_vector_int64 (value, 0);
   }
   g_array_append_val (work->skips, predicate);
+  return constant;
+}
+
+/* The constant as it stands in a condition. */
+static char *
+constant_sql (const DeltaConstant *constant)
+{
+  switch (constant->kind) {
+  case BASE_TYPE_STRING: /* up to a NUL: not above the constant */
+    return base_text_sql_literal (constant->text);
+  case BASE_TYPE_DATE:
+    return g_strdup_printf ("DATE '1970-01-01' + (%" G_GINT64_FORMAT ")::INTEGER", constant->integer);
+  case BASE_TYPE_TIMESTAMP:
+    return g_strdup_printf ("make_timestamptz(%" G_GINT64_FORMAT ")", constant->integer);
+  case BASE_TYPE_TIMESTAMP_NTZ:
+    return g_strdup_printf ("make_timestamp(%" G_GINT64_FORMAT ")", constant->integer);
+  default:
+    return g_strdup_printf ("%" G_GINT64_FORMAT, constant->integer);
+  }
 }
 
 /* Of snapshots only open rows are looked at. */
@@ -62,6 +86,7 @@ begin_skips (AutoCdcWork *work, const BaseType *present)
 {
   DeltaPredicate open = { .op = DELTA_PREDICATE_IS_NULL };
 
+  work->n_key_skips = 0;
   work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
   work->constants = g_ptr_array_new_with_free_func ((GDestroyNotify) constant_free);
   if (!work->plan->from_snapshot || work->plan->type != AUTOCDC_SCD2)
@@ -70,10 +95,33 @@ begin_skips (AutoCdcWork *work, const BaseType *present)
   g_array_append_val (work->skips, open);
 }
 
+/* What the batch's least instant is compared with: the column at which a row is over. */
+static guint
+last_interval (const AutoCdcWork *work, const BaseType *present)
+{
+  const char *const *intervals;
+  guint n = autocdc_interval_columns (work->plan->type, &intervals);
+
+  return (guint) base_type_field_index (present, intervals[n - 1], TRUE);
+}
+
+/* From the anchor: files whose rows were all over before the batch's first instant, and, in the piece `recent`, row groups of that kind. */
+static void
+skip_past (AutoCdcWork *work, const BaseType *present, const BaseType *type, const DuckVector *first)
+{
+  guint end = last_interval (work, present);
+  g_autofree char *constant = constant_sql (add_skip (work, type, end, DELTA_PREDICATE_GE_OR_NULL, first));
+  g_autofree char *recent = g_strdup_printf (" WHERE (t.p%u IS NULL OR t.p%u >= %s)", end, end, constant);
+
+  autocdc_work_set (work, "recent", recent);
+}
+
 static gboolean
 find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 {
-  g_autoptr (GString) sql = g_string_new (NULL);
+  const BaseType *instant = work->plan->system_type ? work->plan->system_type : work->plan->sequence_type;
+  const char *const *first = work->from_anchor ? constant_text (instant) : NULL;
+  g_autoptr (GString) sql = g_string_new ("SELECT ");
   g_autoptr (GArray) keys = g_array_new (FALSE, FALSE, sizeof (guint));
   g_autoptr (DuckResult) result = NULL;
   g_autofree char *text = NULL;
@@ -84,13 +132,14 @@ find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 
     if (!as || base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE) < 0)
       continue;
-    g_string_append_printf (sql, "%s%smin(k%u)%s, %smax(k%u)%s", keys->len ? ", " : "SELECT ", as[0], i, as[1], as[0],
-                            i, as[1]);
+    g_string_append_printf (sql, "%smin(k%u)%s, %smax(k%u)%s, ", as[0], i, as[1], as[0], i, as[1]);
     g_array_append_val (keys, i);
   }
-  if (keys->len == 0)
+  if (first)
+    g_string_append_printf (sql, "%smin({first})%s, ", first[0], first[1]);
+  if (keys->len == 0 && !first)
     return TRUE;
-  g_string_append (sql, " FROM {keys}");
+  g_string_append (sql, "FROM {keys}");
   text = autocdc_work_text (work, sql->str);
   result = duck_session_query_materialized (work->session, text, work->cancel, error);
   if (!result || !duck_result_next (result, &chunk, error))
@@ -98,12 +147,16 @@ find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
   for (guint i = 0; i < keys->len; i++) {
     guint key = g_array_index (keys, guint, i);
     guint column = (guint) base_type_field_index (present, work->layout->domain->keys->pdata[key], TRUE);
+    const AutoCdcColumn *plan_key = work->plan->columns->pdata[g_array_index (work->plan->keys, guint, key)];
 
     if (duck_vector_is_null (&chunk->columns[2 * i], 0))
       continue;
-    add_skip (work, key, column, DELTA_PREDICATE_GE, &chunk->columns[2 * i]);
-    add_skip (work, key, column, DELTA_PREDICATE_LE, &chunk->columns[2 * i + 1]);
+    add_skip (work, plan_key->type, column, DELTA_PREDICATE_GE, &chunk->columns[2 * i]);
+    add_skip (work, plan_key->type, column, DELTA_PREDICATE_LE, &chunk->columns[2 * i + 1]);
   }
+  work->n_key_skips = work->skips->len;
+  if (first && !duck_vector_is_null (&chunk->columns[2 * keys->len], 0))
+    skip_past (work, present, instant, &chunk->columns[2 * keys->len]);
   return TRUE;
 }
 
@@ -218,17 +271,16 @@ set_scan_keys (AutoCdcWork *work, const BaseType *present, const char *table)
   autocdc_work_take (work, "scan keys", g_steal_pointer (&keys));
 }
 
-/* Bitemporal: beliefs that ended before the first instant of the batch stay as they are. */
+/* Rows that were over before the first instant of the batch stay as they are. */
 static void
-set_still_believed (AutoCdcWork *work, const BaseType *present)
+set_not_over (AutoCdcWork *work, const BaseType *present)
 {
-  const char *const *intervals;
-  guint n = autocdc_interval_columns (work->plan->type, &intervals);
-  int end = base_type_field_index (present, intervals[n - 1], TRUE);
-  g_autofree char *pattern = g_strdup_printf (" AND (t.p%d IS NULL OR {P:t.p%d} >= q.p)", end, end);
+  guint end = last_interval (work, present);
+  g_autofree char *pattern =
+      g_strdup_printf (" AND (t.p%u IS NULL OR {%c:t.p%u} >= q.first)", end, work->plan->system_type ? 'P' : 'O', end);
   g_autofree char *text = autocdc_work_text (work, pattern);
 
-  autocdc_work_set (work, "still believed", text);
+  autocdc_work_set (work, "not over", text);
 }
 
 /* ` LEFT JOIN (VALUES (file index, row id of its first row), …) m …`, so that row ids are worked out for matched rows only. */
@@ -295,7 +347,10 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
   }
   if (!work->skips) {
     begin_skips (work, present);
-    if (delta_snapshot_n_files (snapshot) > 1 && !work->clears && !find_skips (work, present, error))
+    autocdc_work_set (work, "first", work->plan->system_type ? "p" : "o");
+    autocdc_work_set (work, "recent", "");
+    if ((delta_snapshot_n_files (snapshot) > 1 || work->from_anchor) && !work->clears &&
+        !find_skips (work, present, error))
       return NULL;
   }
   request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
@@ -374,12 +429,12 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   work->has_rows = TRUE;
   /* A condition on the keys, though always true, makes DuckDB push a Bloom filter of them into the scan. */
-  if (payload && work->plan->type == AUTOCDC_BITEMPORAL) {
-    set_still_believed (work, present);
+  if (work->from_anchor) {
+    set_not_over (work, present);
     return autocdc_work_make (
         work, name,
-        "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t JOIN (SELECT {K}, min(p) AS p FROM {keys}"
-        " WHERE hash({K}) IS NOT NULL GROUP BY {K}) q ON {scan keys}{still believed}) t{bases}",
+        "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t JOIN (SELECT {K}, min({first}) AS first FROM {keys}"
+        " WHERE hash({K}) IS NOT NULL GROUP BY {K}) q ON {scan keys}{not over}{recent}) t{bases}",
         NULL, error);
   }
   return autocdc_work_make (work, name,
@@ -417,6 +472,40 @@ autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
   return autocdc_work_make (work, name,
                             "SELECT {run columns} FROM ({scan}) t SEMI JOIN (SELECT {K} FROM {keys} WHERE hash({K})"
                             " IS NOT NULL) q ON {scan keys}",
+                            NULL, error);
+}
+
+gboolean
+autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
+{
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  int start = base_type_field_index (present, AUTOCDC_START_AT, TRUE),
+      end = base_type_field_index (present, AUTOCDC_END_AT, TRUE);
+  g_autoptr (GString) columns = g_string_new (NULL);
+  g_autoptr (DeltaScan) scan = NULL;
+  guint n_skips = work->skips->len;
+  g_autofree char *list = NULL, *ends = NULL;
+
+  work->skips->len = work->n_key_skips; /* these rows may have been over before the batch */
+  scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
+  work->skips->len = n_skips;
+  if (!scan)
+    return FALSE;
+  for (guint i = 0; i < work->layout->domain->keys->len; i++)
+    g_string_append_printf (columns, "t.p%d AS k%u, ",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  g_string_append_printf (columns, "t.p%d AS st, {O:t.p%d} AS o", start, start);
+  append_payload (work, columns, present);
+  list = autocdc_work_text (work, columns->str);
+  g_string_printf (columns, "{O:t.p%d} = q.lo", end);
+  set_scan_keys (work, present, "q");
+  autocdc_work_set (work, "before columns", list);
+  autocdc_work_set (work, "scan", delta_scan_sql (scan));
+  ends = autocdc_work_text (work, columns->str);
+  autocdc_work_set (work, "ends there", ends);
+  return autocdc_work_make (work, "before",
+                            "SELECT {before columns} FROM ({scan}) t JOIN (SELECT * FROM {anchors} WHERE hash({K})"
+                            " IS NOT NULL) q ON {scan keys} AND {ends there}",
                             NULL, error);
 }
 
@@ -510,8 +599,12 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
     return FALSE;
   autocdc_work_take (work, "state scan", g_steal_pointer (&scan));
   work->has_state = TRUE;
+  if (!work->from_anchor || work->plan->type != AUTOCDC_SCD2)
+    return autocdc_work_make (
+        work, "state", "SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}", NULL, error);
+  autocdc_define_anchors (work);
   return autocdc_work_make (
-      work, "state", "SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}", NULL, error);
+      work, "state", "SELECT t.* FROM ({state scan}) t JOIN {anchors} q ON {J:t,q} AND t.o >= q.lo", NULL, error);
 }
 
 gboolean
@@ -541,14 +634,14 @@ autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 
 /* ---- the union ---- */
 
-static gboolean
-add_set (GPtrArray *sets, GBytes *set)
+void
+autocdc_add_set (AutoCdcWork *work, GBytes *set)
 {
-  for (guint i = 0; i < sets->len; i++)
-    if (g_bytes_equal (sets->pdata[i], set))
-      return FALSE;
-  g_ptr_array_add (sets, g_bytes_ref (set));
-  return TRUE;
+  for (guint i = 0; i < work->sets->len; i++)
+    if (g_bytes_equal (work->sets->pdata[i], set))
+      return;
+  g_ptr_array_add (work->sets, g_bytes_ref (set));
+  work->has_one_set = work->sets->len == 1;
 }
 
 static gboolean
@@ -561,8 +654,7 @@ find_sets (AutoCdcWork *work, GError **error)
   g_autoptr (DuckResult) result = NULL;
   const DuckChunk *chunk;
 
-  add_set (work->sets, work->batch_set);
-  work->has_one_set = TRUE;
+  autocdc_add_set (work, work->batch_set);
   if (!work->has_rows && !work->has_state)
     return TRUE;
   if (!(result = duck_session_query (work->session, sql, work->cancel, error)))
@@ -577,10 +669,9 @@ find_sets (AutoCdcWork *work, GError **error)
       const char *bytes = duck_vector_string (&chunk->columns[0], i, &length);
       g_autoptr (GBytes) set = g_bytes_new (bytes, length);
 
-      add_set (work->sets, set);
+      autocdc_add_set (work, set);
     }
   }
-  work->has_one_set = work->sets->len == 1;
   return TRUE;
 }
 
@@ -771,19 +862,23 @@ set_held_facts (AutoCdcWork *work)
     g_string_append (held,
                      " UNION ALL SELECT {K}, en, {O:en}, true, ''::BLOB{no values}, NULL, 0, 1, ix FROM {rows} r"
                      " WHERE en IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {rows} q WHERE {J:q,r} AND q.st = r.en)");
+  if (work->has_before)
+    g_string_append (held, " UNION ALL SELECT {K}, st, o, false, {all fields}{V}, NULL, 0, 0, NULL FROM {before}");
   text = autocdc_work_text (work, held->str);
   autocdc_work_set (work, "held facts", text);
 }
 
 gboolean
-autocdc_unite_facts (AutoCdcWork *work, GError **error)
+autocdc_unite_facts (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
   gboolean history = work->plan->type != AUTOCDC_SCD1;
   g_autoptr (GString) nulls = g_string_new (NULL), live = g_string_new (NULL);
   g_autofree char *gen = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", work->layout->domain->gen);
 
   autocdc_work_set (work, "gen", gen);
-  if ((work->has_statements && !hear_statements (work, error)) || (!work->is_partial && !find_sets (work, error)))
+  work->has_before = FALSE;
+  if ((work->has_statements && !hear_statements (work, error)) || (!work->is_partial && !find_sets (work, error)) ||
+      !autocdc_find_before (work, snapshot, error))
     return FALSE;
   set_masked_values (work, "row values", "hb");
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {

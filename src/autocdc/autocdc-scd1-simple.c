@@ -122,13 +122,12 @@ count_simple (AutoCdcWork *work, gint64 *n_complex, GError **error)
 gboolean
 autocdc_set_aside (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error)
 {
-  if (!autocdc_work_make (work, "keys", "SELECT {K} FROM {simple} WHERE complex", NULL, error) ||
-      !autocdc_work_make (work, "batch", "SELECT b.* FROM {reduced} b SEMI JOIN {keys} q ON {J:b,q}", NULL, error) ||
-      !autocdc_look_up_state (work, delta_snapshot_table (snapshot), error))
-    return FALSE;
-  return with_old_rows
-             ? autocdc_work_make (work, "rows", "SELECT r.* FROM {old} r SEMI JOIN {keys} q ON {J:r,q}", NULL, error)
-             : autocdc_look_up_payload (work, snapshot, error);
+  return autocdc_work_make (work, "keys", "SELECT {K} FROM {simple} WHERE complex", NULL, error) &&
+         autocdc_work_make (work, "batch", "SELECT b.* FROM {reduced} b SEMI JOIN {keys} q ON {J:b,q}", NULL, error) &&
+         (with_old_rows
+              ? autocdc_work_make (work, "rows", "SELECT r.* FROM {old} r SEMI JOIN {keys} q ON {J:r,q}", NULL, error)
+              : autocdc_look_up_payload (work, snapshot, error)) &&
+         autocdc_look_up_state (work, delta_snapshot_table (snapshot), error);
 }
 
 gboolean

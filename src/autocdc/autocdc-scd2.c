@@ -24,5 +24,8 @@ gboolean
 autocdc_scd2_compute (AutoCdcWork *work, GError **error)
 {
   autocdc_work_set (work, "need", g_hash_table_lookup (work->pieces, "facts"));
-  return autocdc_find_histories (work, "facts", "{K}", error) && choose_held (work, error);
+  if (!autocdc_find_histories (work, "facts", "{K}", error))
+    return FALSE;
+  autocdc_forget_before (work);
+  return choose_held (work, error);
 }

@@ -62,13 +62,17 @@ typedef struct {
   guint64 kept_bytes;
   gboolean is_large; /* what was read once does not fit into memory */
 
-  gboolean tracks_rows;    /* the target has row ids */
-  gboolean has_general;    /* the general way ran in this try */
+  gboolean tracks_rows; /* the target has row ids */
+  gboolean has_general; /* the general way ran in this try */
+  gboolean
+      from_anchor; /* histories: rows that were over before the batch's first instant of their key are not looked at */
+  gboolean has_before;     /* {before} is there */
   gboolean has_rows;       /* the target has files: {rows} or {old} is a table */
   gboolean has_state;      /* there are state files: {state} is a table */
   gboolean has_statements; /* statements changed rows of the target: gens matter */
   gboolean keeps_old;      /* all old rows with their values are in {old}, not in {rows} */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
+  guint n_key_skips;    /* the first ones of skips: the others say what is over */
   GPtrArray *constants; /* of skips */
   DeltaScan *scan;      /* (nullable): that the rows came from */
   gboolean is_partial;  /* autocdc_domain_is_partial() */
@@ -211,7 +215,19 @@ gboolean autocdc_look_up (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **e
 /* SCD 1: o of the table @name of facts becomes the rank of sequence (none is lowest) and gen among those of the key. */
 gboolean autocdc_rank_facts (AutoCdcWork *work, const char *name, GError **error);
 /* {facts}, work->sets. */
-gboolean autocdc_unite_facts (AutoCdcWork *work, GError **error);
+gboolean autocdc_unite_facts (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* One more set is in play. */
+void autocdc_add_set (AutoCdcWork *work, GBytes *set);
+/* Whether SCD 2 may begin at the anchor. */
+gboolean autocdc_has_anchor (const AutoCdcWork *work);
+/* {anchors} of {batch} and {rows}. */
+void autocdc_define_anchors (AutoCdcWork *work);
+/* {before} where facts inherit from before the anchor. */
+gboolean autocdc_find_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* {before} of {anchors}. */
+gboolean autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* Takes it out of {histories}. */
+void autocdc_forget_before (AutoCdcWork *work);
 /* {histories}: the rows that the facts of the relation @told make, a history for each of @line (`{K}`): line, st, en, v, hs and ho of the
  * last step. */
 gboolean autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error);

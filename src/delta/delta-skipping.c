@@ -166,6 +166,7 @@ stats_may_match (const BaseType *type, const ColumnStats *stats, DeltaPredicateO
       return !above_all (type, stats, constant);
     return delta_value_compare (type, &stats->max, constant) > 0;
   case DELTA_PREDICATE_GE:
+  case DELTA_PREDICATE_GE_OR_NULL:
     return is_real (type) || !above_all (type, stats, constant);
   case DELTA_PREDICATE_NE:
   case DELTA_PREDICATE_IS_NULL:
@@ -193,6 +194,7 @@ value_matches (const BaseType *type, const DeltaValue *value, DeltaPredicateOp o
   case DELTA_PREDICATE_GT:
     return order > 0;
   case DELTA_PREDICATE_GE:
+  case DELTA_PREDICATE_GE_OR_NULL:
     return order >= 0;
   case DELTA_PREDICATE_IS_NULL:
   case DELTA_PREDICATE_IS_NOT_NULL:
@@ -213,7 +215,7 @@ partition_may_match (const BaseField *field, const char *name, DeltaFile *file, 
   if (predicate->op == DELTA_PREDICATE_IS_NULL || predicate->op == DELTA_PREDICATE_IS_NOT_NULL)
     return value.is_null == (predicate->op == DELTA_PREDICATE_IS_NULL);
   if (value.is_null)
-    return FALSE;
+    return predicate->op == DELTA_PREDICATE_GE_OR_NULL;
   for (guint i = 0; i < predicate->n_constants; i++) {
     DeltaValue constant;
     if (!delta_value_from_constant (field->type, &predicate->constants[i], &constant) ||
@@ -231,6 +233,8 @@ column_may_match (const BaseField *field, const char *name, DeltaFile *file, con
   read_stats (file, name, field, &stats);
   if (predicate->op == DELTA_PREDICATE_IS_NULL)
     return stats.null_count != 0;
+  if (predicate->op == DELTA_PREDICATE_GE_OR_NULL && stats.null_count != 0)
+    return TRUE;
   /* Every other predicate is not true for NULL. */
   if (stats.n_records >= 0 && stats.null_count >= stats.n_records)
     return FALSE;

@@ -76,6 +76,7 @@ number_may_match (const DeltaPredicate *predicate, gint64 number)
     case DELTA_PREDICATE_GT:
       return number > constant;
     case DELTA_PREDICATE_GE:
+    case DELTA_PREDICATE_GE_OR_NULL:
       return number >= constant;
     case DELTA_PREDICATE_IS_NULL:
     case DELTA_PREDICATE_IS_NOT_NULL:

@@ -1012,6 +1012,99 @@ test_bad_events_write_nothing (void)
   assert_rows (bench, "1,a");
 }
 
+/* ---- the anchor ---- */
+
+/* Renames the data files that the directory has into or out of the way. */
+static void
+hide_files (Bench *bench, gboolean hide)
+{
+  g_autoptr (GDir) directory = g_dir_open (bench->directory, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (directory))) {
+    g_autofree char *path = g_build_filename (bench->directory, name, NULL), *other = NULL;
+
+    if (!g_str_has_suffix (name, hide ? ".parquet" : ".hidden"))
+      continue;
+    other = hide ? g_strconcat (path, ".hidden", NULL) : g_strndup (path, strlen (path) - strlen (".hidden"));
+    g_assert_cmpint (g_rename (path, other), ==, 0);
+  }
+}
+
+/* Files of rows that were over before the batch's first event are not needed, whatever the sequence is made of. */
+static void
+test_files_of_the_past_are_not_read (void)
+{
+  static const struct {
+    const char *type, *value; /* of the sequence */
+    gboolean skips;
+  } cases[] = {
+    { "BIGINT", "#::BIGINT", TRUE },
+    { "SMALLINT", "#::SMALLINT", TRUE },
+    { "DATE", "DATE '1969-12-28' + #", TRUE },
+    { "TIMESTAMP", "TIMESTAMPTZ '1969-12-31 23:59:55.5+00' + INTERVAL (#) SECOND", TRUE },
+    { "TIMESTAMP_NTZ", "TIMESTAMP '1969-12-31 23:59:55.5' + INTERVAL (#) SECOND", TRUE },
+    { "STRING", "'it''s #'", TRUE },
+    { "DOUBLE", "#::DOUBLE", FALSE },
+    { "STRUCT<a: BIGINT, b: BIGINT>", "{'a': #::BIGINT, 'b': NULL::BIGINT}", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+    g_autofree char *schema = g_strdup_printf ("id BIGINT, v STRING, q %s, op STRING", cases[i].type);
+    g_autofree char *before = NULL, *after = NULL;
+    g_autoptr (GError) error = NULL;
+    AutoCdcOutcome outcome;
+    char *q[10];
+
+    for (guint j = 0; j < G_N_ELEMENTS (q); j++) {
+      g_auto (GStrv) around = g_strsplit (cases[i].value, "#", 2);
+
+      q[j] = g_strdup_printf ("%s%u%s", around[0], j, around[1]);
+    }
+    before = g_strdup_printf ("(1::BIGINT, 'a', %s, 'U'), (1::BIGINT, 'b', %s, 'U'), (1::BIGINT, '', %s, 'D'),"
+                              " (2::BIGINT, 'a', %s, 'U'), (2::BIGINT, '', %s, 'D')",
+                              q[1], q[2], q[4], q[1], q[3]);
+    apply_ok (bench, schema, before);
+    hide_files (bench, cases[i].skips);
+    g_free (before);
+    before = g_strdup_printf ("(1::BIGINT, 'c', %s, 'U'), (3::BIGINT, 'c', %s, 'U')", q[6], q[5]);
+    g_assert_cmpuint (apply_ok (bench, schema, before).n_upserted_rows, ==, 2);
+    /* Late, and after the delete all the same. */
+    after = g_strdup_printf ("(1::BIGINT, 'd', %s, 'U'), (2::BIGINT, 'd', %s, 'U')", q[5], q[7]);
+    g_assert_cmpuint (apply_ok (bench, schema, after).n_upserted_rows, ==, 2);
+    g_free (after);
+    after = g_strdup_printf ("(1::BIGINT, 'e', %s, 'U')", q[3]);
+    if (cases[i].skips) {
+      g_assert_false (apply (bench, schema, after, &outcome, &error));
+      g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_FILE_NOT_FOUND_DETAILED);
+      hide_files (bench, FALSE);
+    }
+    g_assert_cmpuint (apply_ok (bench, schema, after).n_upserted_rows, ==, 2);
+    if (i == 0)
+      assert_rows (bench, "1,a,1,2; 1,b,2,3; 1,c,6,-; 1,d,5,6; 1,e,3,4; 2,a,1,3; 2,d,7,-; 3,c,5,-");
+    for (guint j = 0; j < G_N_ELEMENTS (q); j++)
+      g_free (q[j]);
+  }
+}
+
+/* What the anchor's own event does not author stands in the row before it. */
+static void
+test_anchors_inherit (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+
+  apply_ok (bench, "id BIGINT, v STRING, w STRING, q BIGINT, op STRING",
+            "(1::BIGINT, 'a', 'x', 1::BIGINT, 'U'), (1::BIGINT, 'b', 'y', 3::BIGINT, 'U'),"
+            " (2::BIGINT, 'a', 'x', 1::BIGINT, 'U'), (2::BIGINT, '', '', 4::BIGINT, 'D')");
+  apply_ok (bench, PLAIN,
+            "(1::BIGINT, 'c', 5::BIGINT, 'U'), (1::BIGINT, 'd', 9::BIGINT, 'U'),"
+            " (2::BIGINT, 'c', 5::BIGINT, 'U'), (2::BIGINT, 'd', 9::BIGINT, 'U')");
+  apply_ok (bench, PLAIN, "(1::BIGINT, 'e', 7::BIGINT, 'U'), (2::BIGINT, 'e', 7::BIGINT, 'U')");
+  assert_rows (bench, "1,a,x,1,3; 1,b,y,3,5; 1,c,y,5,7; 1,d,y,9,-; 1,e,y,7,9; 2,a,x,1,4; 2,c,-,5,7; 2,d,-,9,-; "
+                      "2,e,-,7,9");
+}
+
 /* ---- two axes of time ---- */
 
 #define SYSTEM "id BIGINT, v STRING, q BIGINT, y BIGINT, op STRING"
@@ -1149,6 +1242,8 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/ties-of-fields", test_ties_of_fields);
   g_test_add_func ("/autocdc/apply/many-fields", test_many_fields);
   g_test_add_func ("/autocdc/apply/partial-drift", test_partial_drift);
+  g_test_add_func ("/autocdc/apply/files-of-the-past-are-not-read", test_files_of_the_past_are_not_read);
+  g_test_add_func ("/autocdc/apply/anchors-inherit", test_anchors_inherit);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
   g_test_add_func ("/autocdc/apply/plain-table-is-refused", test_plain_table_is_refused);
