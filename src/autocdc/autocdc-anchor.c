@@ -1,4 +1,4 @@
-/* SCD TYPE 2 from the anchor (autocdc.md §6.3): a batch looks at no row that was over before its first event of the key, and at no fact from
+/* Histories from the anchor (autocdc.md §6.3): a batch looks at no row that was over before its first event of the key, and at no fact from
  * before the row that was in force then.
  *
  * Let that event be at e. Events before e stay as they are, and so do rows that end before e. The anchor is the row with start < e <= end, where
@@ -7,6 +7,10 @@
  *
  * Where not every fact authors all fields the first of them inherits: what was so before the anchor stands in the row that ends where it
  * starts. That row counts as an upsert of all fields at its start, and is left out of the outcome.
+ *
+ * Bitemporal: all of this holds in every belief from the batch's first instant on, and in the one before. Rows looked at are those of these beliefs,
+ * so lo is the least start in any of them: no such row begins before it and goes on behind e. What facts from lo on make of rows that end before e is
+ * left out of the outcome, as those rows are. Where facts inherit, all facts of the key are read.
  *
  * All of this needs rows that do not overlap, as AUTO CDC leaves them: rows that statements wrote, or that were adopted, may.
  *
@@ -18,8 +22,9 @@
 gboolean
 autocdc_has_anchor (const AutoCdcWork *work)
 {
-  return work->plan->type == AUTOCDC_SCD2 && !work->is_partial && !work->has_statements &&
-         work->layout->domain->n_adopted == 0;
+  return (work->plan->type == AUTOCDC_SCD2 ||
+          (work->plan->type == AUTOCDC_BITEMPORAL && autocdc_batch_authors_all (work))) &&
+         !work->is_partial && !work->has_statements && work->layout->domain->n_adopted == 0;
 }
 
 void

@@ -4,9 +4,10 @@
  * of one business instant that is the fact known last. Consecutive beliefs with the same row are a run, shown as one row: start of its
  * first instant, end at the instant at which the row is gone. So system time is treated as business time is, one level up.
  *
- * Beliefs change from the batch's first instant of a key on. What was believed just before stands in the rows, as instant 0.
+ * Beliefs change from the batch's first instant of a key on. What was believed just before stands in the rows, as instant 0. Rows that end before the
+ * batch's first sequence of the key do not change, and are left out.
  *
- *   {instants}   k, p, y; n its number, next the system sequence of the next one
+ *   {instants}   k, p, y; n its number, next the system sequence of the next one, changed the batch's first sequence of the key
  */
 #include "autocdc-work-private.h"
 
@@ -16,8 +17,9 @@ find_instants (AutoCdcWork *work, GError **error)
   return autocdc_work_make (
       work, "instants",
       "SELECT {K:f}, f.p, any_value(f.y) AS y, row_number() OVER (PARTITION BY {K:f} ORDER BY f.p) AS n,"
-      " lead(any_value(f.y)) OVER (PARTITION BY {K:f} ORDER BY f.p) AS next FROM {facts} f"
-      " JOIN (SELECT {K}, min(p) AS p FROM {batch} GROUP BY {K}) q ON {J:f,q} AND f.p >= q.p GROUP BY {K:f}, f.p",
+      " lead(any_value(f.y)) OVER (PARTITION BY {K:f} ORDER BY f.p) AS next, any_value(q.o) AS changed FROM {facts} f"
+      " JOIN (SELECT {K}, min(p) AS p, min(o) AS o FROM {batch} GROUP BY {K}) q ON {J:f,q} AND f.p >= q.p"
+      " GROUP BY {K:f}, f.p",
       NULL, error);
 }
 
@@ -64,7 +66,8 @@ autocdc_bitemporal_compute (AutoCdcWork *work, GError **error)
          autocdc_work_make (
              work, "new",
              "WITH belief AS (SELECT {K:h}, h.n, i.y, i.next, h.st, h.en{V:h} FROM {histories} h JOIN {instants} i"
-             " ON {J:h,i} AND i.n = h.n UNION ALL SELECT {K:r}, 0, r.ys, i.y, r.st, r.en{V:r} FROM {rows} r"
+             " ON {J:h,i} AND i.n = h.n AND (h.en IS NULL OR {O:h.en} >= i.changed)"
+             " UNION ALL SELECT {K:r}, 0, r.ys, i.y, r.st, r.en{V:r} FROM {rows} r"
              " JOIN {instants} i ON {J:r,i} AND i.n = 1 AND {P:r.ys} < i.p),"
              " run AS (SELECT *, (lag(n) OVER w IS DISTINCT FROM n - 1 OR lag(en) OVER w IS DISTINCT FROM en{changes})"
              " AS first FROM belief WINDOW w AS (PARTITION BY {K}, st ORDER BY n)),"

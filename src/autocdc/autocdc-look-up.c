@@ -95,33 +95,45 @@ begin_skips (AutoCdcWork *work, const BaseType *present)
   g_array_append_val (work->skips, open);
 }
 
-/* What the batch's least instant is compared with: the column at which a row is over. */
+/* An axis of time: rows that end on it before the batch's first event of their key stay as they are. */
+typedef struct {
+  guint end; /* the column in the target */
+  const BaseType *type;
+  const char *order;  /* of events */
+  const char *column; /* the order key of t.<end>, as a pattern */
+} Axis;
+
+/* Business time, and of bitemporal targets system time. */
 static guint
-last_interval (const AutoCdcWork *work, const BaseType *present)
+find_axes (const AutoCdcWork *work, const BaseType *present, Axis axes[2])
 {
   const char *const *intervals;
-  guint n = autocdc_interval_columns (work->plan->type, &intervals);
+  guint n = autocdc_interval_columns (work->plan->type, &intervals) / 2;
 
-  return (guint) base_type_field_index (present, intervals[n - 1], TRUE);
+  for (guint i = 0; i < n; i++)
+    axes[i] = (Axis){ .end = (guint) base_type_field_index (present, intervals[2 * i + 1], TRUE),
+                      .type = i ? work->plan->system_type : work->plan->sequence_type,
+                      .order = i ? "p" : "o",
+                      .column = i ? "{P:t.p%u}" : "{O:t.p%u}" };
+  return n;
 }
 
-/* From the anchor: files whose rows were all over before the batch's first instant, and, in the piece `recent`, row groups of that kind. */
+/* From the anchor: files whose rows were all over before the batch's first event, and, in the piece `recent`, row groups of that kind. */
 static void
-skip_past (AutoCdcWork *work, const BaseType *present, const BaseType *type, const DuckVector *first)
+skip_past (AutoCdcWork *work, const Axis *axis, const DuckVector *first, GString *recent)
 {
-  guint end = last_interval (work, present);
-  g_autofree char *constant = constant_sql (add_skip (work, type, end, DELTA_PREDICATE_GE_OR_NULL, first));
-  g_autofree char *recent = g_strdup_printf (" WHERE (t.p%u IS NULL OR t.p%u >= %s)", end, end, constant);
+  g_autofree char *constant = constant_sql (add_skip (work, axis->type, axis->end, DELTA_PREDICATE_GE_OR_NULL, first));
 
-  autocdc_work_set (work, "recent", recent);
+  g_string_append_printf (recent, "%s(t.p%u IS NULL OR t.p%u >= %s)", recent->len ? " AND " : " WHERE ", axis->end,
+                          axis->end, constant);
 }
 
 static gboolean
 find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
 {
-  const BaseType *instant = work->plan->system_type ? work->plan->system_type : work->plan->sequence_type;
-  const char *const *first = work->from_anchor ? constant_text (instant) : NULL;
-  g_autoptr (GString) sql = g_string_new ("SELECT ");
+  Axis axes[2];
+  guint n_axes = work->from_anchor ? find_axes (work, present, axes) : 0, n = 0;
+  g_autoptr (GString) sql = g_string_new ("SELECT "), recent = g_string_new (NULL);
   g_autoptr (GArray) keys = g_array_new (FALSE, FALSE, sizeof (guint));
   g_autoptr (DuckResult) result = NULL;
   g_autofree char *text = NULL;
@@ -135,9 +147,15 @@ find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
     g_string_append_printf (sql, "%smin(k%u)%s, %smax(k%u)%s, ", as[0], i, as[1], as[0], i, as[1]);
     g_array_append_val (keys, i);
   }
-  if (first)
-    g_string_append_printf (sql, "%smin({first})%s, ", first[0], first[1]);
-  if (keys->len == 0 && !first)
+  for (guint i = 0; i < n_axes; i++) {
+    const char *const *as = constant_text (axes[i].type);
+
+    if (!as)
+      continue;
+    g_string_append_printf (sql, "%smin(%s)%s, ", as[0], axes[i].order, as[1]);
+    axes[n++] = axes[i];
+  }
+  if (keys->len + n == 0)
     return TRUE;
   g_string_append (sql, "FROM {keys}");
   text = autocdc_work_text (work, sql->str);
@@ -155,8 +173,10 @@ find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
     add_skip (work, plan_key->type, column, DELTA_PREDICATE_LE, &chunk->columns[2 * i + 1]);
   }
   work->n_key_skips = work->skips->len;
-  if (first && !duck_vector_is_null (&chunk->columns[2 * keys->len], 0))
-    skip_past (work, present, instant, &chunk->columns[2 * keys->len]);
+  for (guint i = 0; i < n; i++)
+    if (!duck_vector_is_null (&chunk->columns[2 * keys->len + i], 0))
+      skip_past (work, &axes[i], &chunk->columns[2 * keys->len + i], recent);
+  autocdc_work_set (work, "recent", recent->str);
   return TRUE;
 }
 
@@ -271,15 +291,23 @@ set_scan_keys (AutoCdcWork *work, const BaseType *present, const char *table)
   autocdc_work_take (work, "scan keys", g_steal_pointer (&keys));
 }
 
-/* Rows that were over before the first instant of the batch stay as they are. */
+/* The pieces `first`, of every key of {keys} its first event on each axis, and `not over`. */
 static void
 set_not_over (AutoCdcWork *work, const BaseType *present)
 {
-  guint end = last_interval (work, present);
-  g_autofree char *pattern =
-      g_strdup_printf (" AND (t.p%u IS NULL OR {%c:t.p%u} >= q.first)", end, work->plan->system_type ? 'P' : 'O', end);
-  g_autofree char *text = autocdc_work_text (work, pattern);
+  Axis axes[2];
+  guint n = find_axes (work, present, axes);
+  g_autoptr (GString) first = g_string_new (NULL), pattern = g_string_new (NULL);
+  g_autofree char *text = NULL;
 
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *end = g_strdup_printf (axes[i].column, axes[i].end);
+
+    g_string_append_printf (first, ", min(%s) AS %s", axes[i].order, axes[i].order);
+    g_string_append_printf (pattern, " AND (t.p%u IS NULL OR %s >= q.%s)", axes[i].end, end, axes[i].order);
+  }
+  text = autocdc_work_text (work, pattern->str);
+  autocdc_work_take (work, "first", g_steal_pointer (&first));
   autocdc_work_set (work, "not over", text);
 }
 
@@ -347,7 +375,6 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
   }
   if (!work->skips) {
     begin_skips (work, present);
-    autocdc_work_set (work, "first", work->plan->system_type ? "p" : "o");
     autocdc_work_set (work, "recent", "");
     if ((delta_snapshot_n_files (snapshot) > 1 || work->from_anchor) && !work->clears &&
         !find_skips (work, present, error))
@@ -433,7 +460,7 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
     set_not_over (work, present);
     return autocdc_work_make (
         work, name,
-        "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t JOIN (SELECT {K}, min({first}) AS first FROM {keys}"
+        "SELECT {row columns} FROM (SELECT t.* FROM ({scan}) t JOIN (SELECT {K}{first} FROM {keys}"
         " WHERE hash({K}) IS NOT NULL GROUP BY {K}) q ON {scan keys}{not over}{recent}) t{bases}",
         NULL, error);
   }
@@ -584,10 +611,24 @@ autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **er
                             NULL, error);
 }
 
+/* {state}: the facts of state files that ` JOIN … q` leaves of all facts `t`. */
+static gboolean
+look_up_facts (AutoCdcWork *work, DeltaTable *table, const char *join, GError **error)
+{
+  g_autoptr (GString) scan = g_string_new (NULL);
+  g_autofree char *text = autocdc_work_text (work, join);
+
+  if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
+    return FALSE;
+  autocdc_work_take (work, "state scan", g_steal_pointer (&scan));
+  autocdc_work_set (work, "join", text);
+  return autocdc_work_make (work, "state", "SELECT t.* FROM ({state scan}) t{join} WHERE {T:t.o}", NULL, error);
+}
+
 gboolean
 autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
 {
-  g_autoptr (GString) scan = g_string_new (NULL);
+  gint64 n_inheriting = 0;
 
   if (work->layout->domain->files->len == 0) {
     autocdc_work_define (
@@ -595,16 +636,18 @@ autocdc_look_up_state (AutoCdcWork *work, DeltaTable *table, GError **error)
         "SELECT {K}, s, o{Y}, d, ''::BLOB AS b{V}, 0::BIGINT AS w, 0::BIGINT AS g FROM {reduced} WHERE false");
     return TRUE;
   }
-  if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
-    return FALSE;
-  autocdc_work_take (work, "state scan", g_steal_pointer (&scan));
   work->has_state = TRUE;
-  if (!work->from_anchor || work->plan->type != AUTOCDC_SCD2)
-    return autocdc_work_make (
-        work, "state", "SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}", NULL, error);
-  autocdc_define_anchors (work);
-  return autocdc_work_make (
-      work, "state", "SELECT t.* FROM ({state scan}) t JOIN {anchors} q ON {J:t,q} AND t.o >= q.lo", NULL, error);
+  if (work->from_anchor && autocdc_has_anchor (work)) {
+    autocdc_define_anchors (work);
+    if (!look_up_facts (work, table, " JOIN {anchors} q ON {J:t,q} AND t.o >= q.lo", error) ||
+        (work->plan->type == AUTOCDC_BITEMPORAL &&
+         !autocdc_work_count (work, "SELECT count(*) FROM {state} WHERE NOT d AND b <> {batch set}", &n_inheriting,
+                              error)))
+      return FALSE;
+    if (n_inheriting == 0)
+      return TRUE;
+  }
+  return look_up_facts (work, table, " SEMI JOIN {keys} q ON {J:t,q}", error);
 }
 
 gboolean

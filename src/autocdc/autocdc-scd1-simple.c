@@ -20,13 +20,8 @@ autocdc_simple_applies (const AutoCdcWork *work)
 {
   const AutoCdcDomain *domain = work->layout->domain;
 
-  if (work->plan->type != AUTOCDC_SCD1 || work->is_partial ||
-      g_strcmp0 (domain->hash, duck_engine_library_version ()) != 0)
-    return FALSE;
-  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
-    if (!autocdc_set_has (work->batch_set, i))
-      return FALSE;
-  return TRUE;
+  return work->plan->type == AUTOCDC_SCD1 && autocdc_batch_authors_all (work) &&
+         g_strcmp0 (domain->hash, duck_engine_library_version ()) == 0;
 }
 
 /* {newest}: of every key its newest delete and upsert: dm, um the order of their sequences, ds the delete's sequence, hh the hash of the

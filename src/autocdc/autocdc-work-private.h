@@ -140,6 +140,8 @@ void autocdc_append_set (GString *out, GBytes *set);
 GBytes *autocdc_first_fields (guint n);
 /* Whether @set has field @index. */
 gboolean autocdc_set_has (GBytes *set, guint index);
+/* Whether every upsert of the batch authors all fields. */
+gboolean autocdc_batch_authors_all (const AutoCdcWork *work);
 
 /* Over all sets in play. */
 AutoCdcAuthored autocdc_work_authored (const AutoCdcWork *work, guint index);
@@ -218,7 +220,7 @@ gboolean autocdc_rank_facts (AutoCdcWork *work, const char *name, GError **error
 gboolean autocdc_unite_facts (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* One more set is in play. */
 void autocdc_add_set (AutoCdcWork *work, GBytes *set);
-/* Whether SCD 2 may begin at the anchor. */
+/* Whether facts from the anchor on are enough; bitemporal: if they show that none inherits. */
 gboolean autocdc_has_anchor (const AutoCdcWork *work);
 /* {anchors} of {batch} and {rows}. */
 void autocdc_define_anchors (AutoCdcWork *work);

@@ -115,6 +115,15 @@ autocdc_work_field (const AutoCdcWork *work, guint index)
 }
 
 gboolean
+autocdc_batch_authors_all (const AutoCdcWork *work)
+{
+  for (guint i = 0; i < autocdc_work_n_fields (work); i++)
+    if (!autocdc_set_has (work->batch_set, i))
+      return FALSE;
+  return !work->is_partial;
+}
+
+gboolean
 autocdc_work_is_split (const AutoCdcWork *work, guint column)
 {
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)

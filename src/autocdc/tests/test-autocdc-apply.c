@@ -167,7 +167,7 @@ rows_text (Bench *bench)
   g_autofree char *sql = NULL, *got = NULL;
 
   for (guint i = 0; i < n; i++) {
-    static const char *const names[] = { "c0", "c1", "c2", "c3", "c4", "c5" };
+    static const char *const names[] = { "c0", "c1", "c2", "c3", "c4", "c5", "c6" };
 
     g_array_append_val (columns, ((DeltaScanColumn){ i, names[i] }));
     g_string_append_printf (list, "%scoalesce(c%u::VARCHAR, '-')", i ? ", " : "", i);
@@ -1109,6 +1109,24 @@ test_anchors_inherit (void)
 
 #define SYSTEM "id BIGINT, v STRING, q BIGINT, y BIGINT, op STRING"
 
+/* Facts of a column that came later do not author it: what they inherit from before the anchor is not lost. */
+static void
+test_beliefs_inherit (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_BITEMPORAL);
+
+  apply_ok (bench, SYSTEM,
+            "(1::BIGINT, 'a', 10::BIGINT, 1::BIGINT, 'U'), (1::BIGINT, 'b', 30::BIGINT, 2::BIGINT, 'U'),"
+            " (2::BIGINT, 'a', 10::BIGINT, 1::BIGINT, 'U')");
+  apply_ok (bench, "id BIGINT, v STRING, w STRING, q BIGINT, y BIGINT, op STRING",
+            "(1::BIGINT, 'z', 'x', 5::BIGINT, 3::BIGINT, 'U')");
+  apply_ok (bench, "id BIGINT, v STRING, w STRING, q BIGINT, y BIGINT, op STRING",
+            "(1::BIGINT, 'c', 'y', 40::BIGINT, 4::BIGINT, 'U'), (2::BIGINT, 'c', 'y', 40::BIGINT, 4::BIGINT, 'U')");
+  assert_rows (bench,
+               "1,a,-,10,-,1,2; 1,a,-,10,30,2,3; 1,a,x,10,30,3,-; 1,b,-,30,-,2,3; 1,b,x,30,-,3,4; 1,b,x,30,40,4,-; "
+               "1,c,y,40,-,4,-; 1,z,x,5,10,3,-; 2,a,-,10,-,1,4; 2,a,-,10,40,4,-; 2,c,y,40,-,4,-");
+}
+
 /* One event: `key value @ business / system`, a delete without a value. */
 static AutoCdcOutcome
 believe (Bench *bench, gint64 id, const char *value, gint64 q, gint64 y)
@@ -1243,6 +1261,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/many-fields", test_many_fields);
   g_test_add_func ("/autocdc/apply/partial-drift", test_partial_drift);
   g_test_add_func ("/autocdc/apply/files-of-the-past-are-not-read", test_files_of_the_past_are_not_read);
+  g_test_add_func ("/autocdc/apply/beliefs-inherit", test_beliefs_inherit);
   g_test_add_func ("/autocdc/apply/anchors-inherit", test_anchors_inherit);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
