@@ -11,7 +11,8 @@
 #include "delta-transaction.h"
 #include "write-schema.h"
 
-#define MAX_TRIES 100
+#define MAX_TRIES  100
+#define ROWS_APART 10000
 
 static char *
 flow_domain (const AutoCdcBatch *batch)
@@ -63,7 +64,7 @@ count_general (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
 {
   gboolean may_be_late = work->plan->type == AUTOCDC_SCD1 && !work->snapshot &&
                          (work->has_rows || work->has_state || work->layout->domain->truncate);
-  gint64 values[4];
+  gint64 values[5];
 
   autocdc_work_define (
       work, "late",
@@ -74,13 +75,14 @@ count_general (AutoCdcWork *work, AutoCdcCounts *counts, GError **error)
                   : "SELECT 0::BIGINT");
   if (!autocdc_work_numbers (work,
                              "SELECT count(*) FILTER (act = 1), count(*) FILTER (act = 2), count(*) FILTER (act = 3),"
-                             " {late} FROM {general marks}",
+                             " {late}, count(*) FILTER (act IN (1, 3) AND {end} IS NULL) FROM {general marks}",
                              values, G_N_ELEMENTS (values), error))
     return FALSE;
   counts->n_inserted += values[0];
   counts->n_deleted += values[1];
   counts->n_updated += values[2];
   counts->n_late += values[3];
+  counts->n_lasting += values[4];
   return TRUE;
 }
 
@@ -183,6 +185,28 @@ write_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, WriteRowsFla
   return text && write_batch_rows (write, text, flags, NULL, error);
 }
 
+/* Rows of histories that are over get files of their own where there are many of both kinds: such files are skipped by later batches
+ * (autocdc-anchor.c), and by whoever asks for what is so now. */
+static gboolean
+write_new_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, WriteRowsFlags flags, GError **error)
+{
+  static const char *const parts[] = { "diff", "over", "lasting" };
+  gint64 n_over = counts->n_inserted + counts->n_updated - counts->n_lasting;
+  gint64 least = work->batch->rows_apart > 0 ? work->batch->rows_apart : ROWS_APART;
+  gboolean apart = work->plan->type != AUTOCDC_SCD1 && MIN (n_over, counts->n_lasting) >= least;
+
+  for (guint i = apart ? 1 : 0; i < (apart ? G_N_ELEMENTS (parts) : 1); i++) {
+    g_autofree char *rows = NULL;
+
+    autocdc_work_set (work, "part", g_hash_table_lookup (work->pieces, parts[i]));
+    rows = autocdc_work_text (work,
+                              "SELECT {new columns}{hidden}{row id}{change type} FROM {part} n WHERE n.act IN (1, 3)");
+    if (!write_rows (work, write, rows, flags, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean
 write_old_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, GError **error)
 {
@@ -205,7 +229,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
   WriteRowsFlags flags =
       (write_batch_tracks_rows (write) ? WRITE_ROWS_ROW_ID : 0) | (changes ? WRITE_ROWS_CHANGE_TYPE : 0);
   g_autoptr (GString) hash = g_string_new (NULL);
-  g_autofree char *rows = NULL, *old_rows = NULL, *gone = NULL, *hidden = NULL;
+  g_autofree char *old_rows = NULL, *gone = NULL, *hidden = NULL;
 
   if (!stage_cleared (work, write, changes, error))
     return FALSE;
@@ -222,12 +246,8 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
   autocdc_work_set (work, "hidden", autocdc_domain_hides (work->layout->domain) ? hidden : "");
   autocdc_work_set (work, "change type",
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
-  if (counts->n_inserted + counts->n_updated > 0) {
-    rows = autocdc_work_text (work,
-                              "SELECT {new columns}{hidden}{row id}{change type} FROM {diff} n WHERE n.act IN (1, 3)");
-    if (!write_rows (work, write, rows, flags, error))
-      return FALSE;
-  }
+  if (counts->n_inserted + counts->n_updated > 0 && !write_new_rows (work, write, counts, flags, error))
+    return FALSE;
   gone = autocdc_work_text (work, "SELECT fi AS file_index, rn AS row_number FROM {marks} WHERE act IN (2, 3)");
   if (deletes && !write_batch_delete (write, work->scan, gone, NULL, error))
     return FALSE;

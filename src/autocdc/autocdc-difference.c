@@ -78,5 +78,8 @@ autocdc_find_difference (AutoCdcWork *work, GError **error)
     return FALSE;
   autocdc_work_set (work, "marks", g_hash_table_lookup (work->pieces, "diff"));
   autocdc_work_set (work, "general marks", g_hash_table_lookup (work->pieces, "diff"));
+  autocdc_work_set (work, "end", work->plan->type == AUTOCDC_BITEMPORAL ? "ye" : "en");
+  autocdc_work_define (work, "over", "SELECT * FROM {diff} WHERE {end} IS NOT NULL");
+  autocdc_work_define (work, "lasting", "SELECT * FROM {diff} WHERE {end} IS NULL");
   return work->snapshot || find_facts (work, error); /* of snapshots, rows are all the memory there is */
 }

@@ -62,7 +62,7 @@ autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64
                              values, G_N_ELEMENTS (values), error))
     return FALSE;
   *n_complex = values[0];
-  work->simple_counts = (AutoCdcCounts){ .n_updated = values[1], .n_inserted = values[2] };
+  work->simple_counts = (AutoCdcCounts){ .n_updated = values[1], .n_inserted = values[2], .n_lasting = values[2] };
   work->n_simple_deletes = values[3];
   return *n_complex == 0 || autocdc_set_aside (work, snapshot, TRUE, error);
 }
@@ -70,13 +70,19 @@ autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64
 gboolean
 autocdc_simple_history_add (AutoCdcWork *work, GError **error)
 {
+#define CLOSED                                                                                                         \
+  "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:r}, r.st, p.s AS en{V:r}, r.hs, NULL AS ho, r.hb, r.hg, 3 AS act, r.hh"    \
+  " FROM {simple} p JOIN {old} r ON r.ix = p.rr WHERE p.closes"
+#define BEGUN                                                                                                          \
+  "SELECT NULL AS rr, NULL AS fi, NULL AS rn, NULL AS rid, {K:b}, b.s AS st, NULL::{S} AS en{V:b}, b.s AS hs,"         \
+  " NULL AS ho, {batch set} AS hb, 0 AS hg, 1 AS act, NULL AS hh FROM {simple} p JOIN {reduced} b ON {J:p,b}"          \
+  " WHERE p.inserts"
+  gboolean both = work->has_general;
+
+  autocdc_work_define (work, "over", both ? "SELECT * FROM {diff} WHERE en IS NOT NULL UNION ALL " CLOSED : CLOSED);
+  autocdc_work_define (work, "lasting", both ? "SELECT * FROM {diff} WHERE en IS NULL UNION ALL " BEGUN : BEGUN);
   return autocdc_add_simple (
-      work,
-      "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:r}, r.st, p.s AS en{V:r}, r.hs, NULL AS ho, r.hb, r.hg, 3 AS act, r.hh"
-      " FROM {simple} p JOIN {old} r ON r.ix = p.rr WHERE p.closes UNION ALL"
-      " SELECT NULL, NULL, NULL, NULL, {K:b}, b.s, NULL::{S}{V:b}, b.s, NULL, {batch set}, 0, 1, NULL"
-      " FROM {simple} p JOIN {reduced} b ON {J:p,b} WHERE p.inserts",
-      "SELECT rr, fi, rn, 3 AS act FROM {simple} WHERE closes",
+      work, CLOSED " UNION ALL " BEGUN, "SELECT rr, fi, rn, 3 AS act FROM {simple} WHERE closes",
       "SELECT {K}, s, o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g FROM {simple}"
       " WHERE adds_delete",
       error);

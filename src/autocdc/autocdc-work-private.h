@@ -13,6 +13,7 @@
  *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval (bitemporal: ys, ye
  *              too), hs, ho, hb fact held (bitemporal: none), hg its gen, hh hash of the values, v, and c<i> as it is of a column i that is several fields
  *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; not SCD 1: a reset has no sequence
+ *   {anchors}, {before}: see autocdc-anchor.c
  *   {facts}    the union, normalised: k, s, o, d, b, v, w, g, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it). SCD 1, when
  *              statements changed rows: o is the rank of sequence and gen among the facts of the key
  *   {met}      of a partial target: facts of one key and instant, which become one in {merged}; {said}: which of them says all of it
@@ -20,7 +21,8 @@
  *   {need}     the facts to remember, with the columns of {facts}
  *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), columns of {new}, and hh, the hash of the values
  *              where it is known
- *   {marks}    the same without values
+ *   {over}, {lasting}: histories: its rows with an end, and without one (bitemporal: of belief)
+ *   {marks}    {diff} without values
  *   {add}      facts for a new state file
  *   {cleared}  fi, rn of rows that the batch's truncate clears, beside those in {rows} and in work->cleared_files
  *
@@ -44,8 +46,9 @@ typedef enum { AUTOCDC_AUTHORED_ALWAYS, AUTOCDC_AUTHORED_NEVER, AUTOCDC_AUTHORED
 
 typedef struct {
   gint64 n_inserted, n_deleted, n_updated; /* rows */
-  gint64 n_facts;                          /* for a state file */
-  gint64 n_late;                           /* events */
+  gint64 n_lasting; /* of those inserted and updated: histories, without an end (bitemporal: still believed) */
+  gint64 n_facts;   /* for a state file */
+  gint64 n_late;    /* events */
 } AutoCdcCounts;
 
 typedef struct {

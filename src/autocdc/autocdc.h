@@ -136,6 +136,8 @@ typedef struct {
   gint64 clock_us;            /* the batch's clock, read when its offsets were logged */
   gint64 retention_seconds;   /* of tombstones; -1 = for ever; the table's own property, where set, is put here */
   guint64 kept_bytes; /* what intermediate results may take in memory before they become temporary tables; 0 = 96 MiB */
+  gint64
+      rows_apart; /* histories: rows that are over get files of their own where so many of both kinds are written; 0 = 10,000 */
   /* (nullable): called once, when the last event was read; the counts of expectations in @text are final then. */
   void (*events_read) (RelationText *text, gpointer data);
   gpointer events_read_data;

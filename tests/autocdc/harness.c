@@ -864,7 +864,8 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
                          .batch_id = batch_id,
                          .offsets_digest = "0123456789abcdef",
                          .clock_us = clock_of (c, json),
-                         .retention_seconds = base_json_int64 (c->json, "retention", -1) };
+                         .retention_seconds = base_json_int64 (c->json, "retention", -1),
+                         .rows_apart = batch_id % 2 };
 
   if (!schema)
     return FALSE;

@@ -1088,6 +1088,31 @@ test_files_of_the_past_are_not_read (void)
   }
 }
 
+/* Of a batch that writes many of both kinds, rows that are over are in a file of their own. */
+static void
+test_rows_that_are_over_lie_apart (void)
+{
+  static const struct {
+    AutoCdcType type;
+    gint64 rows_apart;
+    guint n_files;
+  } cases[] = { { AUTOCDC_SCD2, 2, 2 }, { AUTOCDC_SCD2, 3, 1 }, { AUTOCDC_SCD2, 0, 1 }, { AUTOCDC_SCD1, 1, 1 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Bench) bench = bench_new (cases[i].type);
+
+    bench->batch.rows_apart = cases[i].rows_apart;
+    apply_ok (bench, PLAIN,
+              "(1::BIGINT, 'a', 1::BIGINT, 'U'), (1::BIGINT, 'b', 2::BIGINT, 'U'), (1::BIGINT, 'c', 3::BIGINT, 'U'),"
+              " (2::BIGINT, 'a', 1::BIGINT, 'U'), (3::BIGINT, 'a', 1::BIGINT, 'U'), (2::BIGINT, '', 4::BIGINT, 'D')");
+    g_assert_cmpuint (n_files (bench), ==, cases[i].n_files);
+    apply_ok (bench, PLAIN, "(1::BIGINT, 'd', 5::BIGINT, 'U'), (2::BIGINT, 'd', 5::BIGINT, 'U')");
+    assert_rows (bench, cases[i].type == AUTOCDC_SCD1
+                            ? "1,d; 2,d; 3,a"
+                            : "1,a,1,2; 1,b,2,3; 1,c,3,5; 1,d,5,-; 2,a,1,4; 2,d,5,-; 3,a,1,-");
+  }
+}
+
 /* What the anchor's own event does not author stands in the row before it. */
 static void
 test_anchors_inherit (void)
@@ -1263,6 +1288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/files-of-the-past-are-not-read", test_files_of_the_past_are_not_read);
   g_test_add_func ("/autocdc/apply/beliefs-inherit", test_beliefs_inherit);
   g_test_add_func ("/autocdc/apply/anchors-inherit", test_anchors_inherit);
+  g_test_add_func ("/autocdc/apply/rows-that-are-over-lie-apart", test_rows_that_are_over_lie_apart);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
   g_test_add_func ("/autocdc/apply/plain-table-is-refused", test_plain_table_is_refused);
