@@ -4,7 +4,7 @@
  *
  * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq, seen. Where there is no table
  * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it. `seen` is the system sequence of
- * bitemporal targets.
+ * bitemporal targets. After every batch a line `progress: …` goes to stderr.
  */
 #include "autocdc.h"
 
@@ -153,6 +153,7 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
       json_object_set_new (report, "load", spent);
     else
       json_array_append_new (batches, spent);
+    fprintf (stderr, "progress: batch %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT "\n", i + 1, n_batches);
   }
   json_object_set_new (report, "peak_bytes", json_integer (spent_peak_bytes ()));
   return TRUE;

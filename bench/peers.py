@@ -3,9 +3,9 @@
 
 usage: peers.py make-cdc DIR ROWS BATCHES CHANGES | make-history DIR KEYS BATCHES CHANGES | make-json DIR ROWS FILES | make-log DIR COMMITS [FILES]
        peers.py cdc-deltalake DIR TABLE BATCHES [--legacy-feed] [--newest] | cdc-duckdb DIR DATABASE BATCHES [--newest] | cdc2-duckdb DIR DATABASE BATCHES
-       peers.py cdc-polars DIR FILE BATCHES
+       peers.py cdc3-duckdb DIR DATABASE BATCHES | cdc-polars DIR FILE BATCHES
        peers.py make-dml DIR ROWS CHANGES | load-deltalake FILE TABLE [--legacy-feed] | dml-deltalake DIR TABLE merge-N|update|delete | feed-deltalake TABLE
-       peers.py cdc-reference DIR BATCHES 1|2 | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
+       peers.py cdc-reference DIR BATCHES 1|2|bitemporal | json-duckdb DIR OUT | open-deltalake TABLE | open-duckdb TABLE | one-duckdb | has MODULE
 """
 import json
 import math
@@ -38,6 +38,13 @@ def report(**facts) -> None:
     print(json.dumps(facts))
 
 
+def each_batch(n: str):
+    """The numbers of the batches; says on stderr how far it is."""
+    for b in range(int(n)):
+        yield b
+        print(f"progress: batch {b + 1} of {n}", file=sys.stderr, flush=True)
+
+
 # ---- inputs ----
 
 
@@ -57,7 +64,7 @@ def make_cdc(directory: str, rows: str, batches: str, changes: str) -> None:
     con = duckdb.connect()
     con.execute(f"COPY (SELECT 'I' AS op, i AS id, {PERSON.format(id='i', v=0)}, 0::BIGINT AS seq, 0::BIGINT AS seen FROM range({n}) r(i)) "
                 f"TO '{directory}/base.parquet' (FORMAT parquet)")
-    for b in range(int(batches)):
+    for b in each_batch(batches):
         # A step that shares no divisor with the number of rows visits each row at most once a batch.
         step = next(s for s in range(7919 + 2 * b, 10**6) if math.gcd(s, n) == 1)
         con.execute(f"""COPY (
@@ -80,7 +87,7 @@ def make_history(directory: str, keys: str, batches: str, changes: str) -> None:
     con = duckdb.connect()
     con.execute(f"COPY (SELECT '' AS op, 0::BIGINT AS id, {PERSON.format(id='0', v=0)}, 0::BIGINT AS seq, 0::BIGINT AS seen WHERE false) "
                 f"TO '{directory}/base.parquet' (FORMAT parquet)")
-    for b in range(int(batches)):
+    for b in each_batch(batches):
         con.execute(f"""COPY (
           SELECT CASE WHEN h % 10 = 0 THEN 'D' ELSE 'U' END AS op, id, {PERSON.format(id='id', v='k * 53 + ' + str(b))},
                  CASE WHEN h // 16 % 5 = 0 THEN ({b + 3} - late) * 1000000 + late * 200000 + k ELSE {b + 3} * 1000000 + k END::BIGINT AS seq,
@@ -190,7 +197,7 @@ def cdc_deltalake(directory: str, table: str, batches: str, *flags: str) -> None
         write_deltalake(table, pq.read_table(f"{directory}/base.parquet", columns=names), configuration=configuration)
     load = load.end()
     spent = []
-    for b in range(int(batches)):
+    for b in each_batch(batches):
         one = Spent()
         source = pq.read_table(f"{directory}/batch-{b}.parquet", columns=["op", *names])
         if "--newest" in flags:  # MERGE wants one source row per key
@@ -216,7 +223,7 @@ def cdc_duckdb(directory: str, database: str, batches: str, *flags: str) -> None
     spent = []
     newest = "DISTINCT ON (id) *" if "--newest" in flags else "*"
     order = "ORDER BY id, seq DESC" if "--newest" in flags else ""
-    for b in range(int(batches)):
+    for b in each_batch(batches):
         one = Spent()
         con.execute("BEGIN")
         con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT {newest} FROM read_parquet('{directory}/batch-{b}.parquet') s "
@@ -241,13 +248,53 @@ def cdc2_duckdb(directory: str, database: str, batches: str, *flags: str) -> Non
     con.execute("CHECKPOINT")
     load = load.end()
     spent = []
-    for b in range(int(batches)):
+    for b in each_batch(batches):
         one = Spent()
         con.execute("BEGIN")
         con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT op, {COLUMNS} FROM read_parquet('{directory}/batch-{b}.parquet')")
         con.execute("INSERT INTO e FROM b")
         con.execute("DELETE FROM t WHERE id IN (SELECT id FROM b)")
         con.execute(f"INSERT INTO t {history.format('(SELECT * FROM e WHERE id IN (SELECT id FROM b))')}")
+        con.execute("COMMIT")
+        con.execute("CHECKPOINT")
+        spent.append(one.end())
+    report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
+
+
+def bitemporal(events: str) -> str:
+    """SELECT id, seq, end_at, system_start_at, system_end_at of the bitemporal rows of events with op, id, seq, seen, where `seq` is a column and so every upsert another
+    row: it is believed from when it came, and ends at the least later sequence known by then; whenever one comes that is less, another row begins."""
+    return f"""
+      WITH known AS (
+        SELECT u.id, u.seq, greatest(u.seen, e.seen) AS y, e.seq AS next FROM {events} u JOIN {events} e ON e.id = u.id AND e.seq > u.seq WHERE u.op <> 'D'
+        UNION ALL SELECT id, seq, seen, NULL FROM {events} WHERE op <> 'D'),
+      told AS (SELECT id, seq, y, min(next) AS next FROM known GROUP BY ALL),
+      ends AS (SELECT id, seq, y, min(next) OVER (PARTITION BY id, seq ORDER BY y) AS end_at FROM told),
+      changes AS (SELECT * FROM ends WINDOW w AS (PARTITION BY id, seq ORDER BY y) QUALIFY lag(y) OVER w IS NULL OR lag(end_at) OVER w IS DISTINCT FROM end_at)
+      SELECT id, seq, end_at, y AS system_start_at, lead(y) OVER (PARTITION BY id, seq ORDER BY y) AS system_end_at FROM changes"""
+
+
+def cdc3_duckdb(directory: str, database: str, batches: str, *flags: str) -> None:
+    """Bitemporal by hand: every event is kept, and all that was ever believed of a batch's keys is built anew."""
+    import duckdb
+
+    con = duckdb.connect(database)
+    columns = f"op, {COLUMNS}, seen"
+    load = Spent()
+    con.execute(f"CREATE TABLE IF NOT EXISTS e AS SELECT {columns} FROM read_parquet('{directory}/base.parquet')")
+    rows = "SELECT name, email, city, amount, t.* FROM ({}) t JOIN {} USING (id, seq)"
+    con.execute(f"CREATE TABLE IF NOT EXISTS t AS {rows.format(bitemporal('e'), 'e')}")
+    con.execute("CHECKPOINT")
+    load = load.end()
+    spent = []
+    for b in each_batch(batches):
+        one = Spent()
+        con.execute("BEGIN")
+        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT {columns} FROM read_parquet('{directory}/batch-{b}.parquet')")
+        con.execute("INSERT INTO e FROM b")
+        con.execute("DELETE FROM t WHERE id IN (SELECT id FROM b)")
+        con.execute("CREATE OR REPLACE TEMP TABLE h AS SELECT * FROM e WHERE id IN (SELECT id FROM b)")
+        con.execute(f"INSERT INTO t {rows.format(bitemporal('h'), 'h')}")
         con.execute("COMMIT")
         con.execute("CHECKPOINT")
         spent.append(one.end())
@@ -263,7 +310,7 @@ def cdc_polars(directory: str, file: str, batches: str, *flags: str) -> None:
         pl.read_parquet(f"{directory}/base.parquet").select(names).write_parquet(file)
     load = load.end()
     spent = []
-    for b in range(int(batches)):
+    for b in each_batch(batches):
         one = Spent()
         target = pl.read_parquet(file)
         source = pl.read_parquet(f"{directory}/batch-{b}.parquet").sort("seq").unique("id", keep="last")
@@ -276,18 +323,30 @@ def cdc_polars(directory: str, file: str, batches: str, *flags: str) -> None:
     report(load=load, batches=spent)
 
 
-def cdc_reference(directory: str, batches: str, kind: str = "1") -> None:
-    """What the table must hold. Type 1: the newest event of every key, unless it deletes. Type 2, where `seq` is a column and so every upsert another
-    row: every upsert, until the next event."""
+# What a row shows, as a number; the same SQL for both engines.
+CONTENT = "(CAST(round(amount * 997) AS BIGINT) + 5 * CAST(substr(city, 6) AS BIGINT) + 7 * ascii(substr(email, 3, 1)) + 11 * ascii(substr(name, 8, 1))) * (1 + seq % 97) + seq"
+INTERVALS = {"1": "", "2": " + 3 * coalesce({0}END_AT, 0)", "bitemporal": " + 3 * coalesce({0}END_AT, 0) + 7 * {0}SYSTEM_START_AT + 11 * coalesce({0}SYSTEM_END_AT, 0)"}
+
+
+def cdc_sum(kind: str) -> None:
+    """The expression that is summed over our table."""
+    print(CONTENT + INTERVALS[kind].format("__"))
+
+
+def cdc_reference(directory: str, batches: str, kind: str) -> None:
+    """What the table must hold: how many rows, and the sum over them. Type 1: the newest event of every key, unless it deletes. Type 2, where `seq` is a column and so
+    every upsert another row: every upsert, until the next event. Of events at one sequence a delete counts, else the greatest."""
     import duckdb
 
     files = [f"{directory}/base.parquet"] + [f"{directory}/batch-{b}.parquet" for b in range(int(batches))]
+    duckdb.execute(f"CREATE TABLE e AS SELECT DISTINCT ON (id, seq) id, seq, seen, op, {CONTENT} AS content FROM read_parquet({files}) ORDER BY id, seq, op <> 'D', amount DESC")
     if kind == "1":
-        n, total = duckdb.execute(f"SELECT count(*), sum(seq) FROM (SELECT id, arg_max(op, seq) AS op, max(seq) AS seq FROM read_parquet({files}) GROUP BY id) "
-                                  "WHERE op <> 'D'").fetchone()
+        rows = "SELECT content FROM (SELECT arg_max(op, seq) AS op, arg_max(content, seq) AS content FROM e GROUP BY id) WHERE op <> 'D'"
+    elif kind == "2":
+        rows = "SELECT * FROM (SELECT op, content, lead(seq) OVER (PARTITION BY id ORDER BY seq) AS end_at FROM e) WHERE op <> 'D'"
     else:
-        n, total = duckdb.execute(f"SELECT count(*), sum(seq + 3 * coalesce(next, 0)) FROM (SELECT op, seq, lead(seq) OVER (PARTITION BY id ORDER BY seq) AS next "
-                                  f"FROM (SELECT DISTINCT ON (id, seq) id, seq, op FROM read_parquet({files}) ORDER BY id, seq, op)) WHERE op <> 'D'").fetchone()
+        rows = f"SELECT t.*, e.content FROM ({bitemporal('e')}) t JOIN e USING (id, seq)"
+    n, total = duckdb.execute(f"SELECT count(*), sum(content{INTERVALS[kind].format('')}) FROM ({rows})").fetchone()
     print(json.dumps({"rows": n, "sum": int(total)}))
 
 
