@@ -73,6 +73,8 @@ refuse_unknown_columns (AutoCdcWork *work, GError **error)
                   name);
   base_error_add_param (error, "columnName", name);
   base_error_add_param (error, "count", count);
+  base_error_set_hint (
+      error, "the array names columns of the source or the target; an empty one writes nothing, NULL writes all");
   return FALSE;
 }
 

@@ -19,42 +19,55 @@ static gboolean
 check_combinations (const AutoCdcFlow *flow, GError **error)
 {
   AutoCdcType type = flow->type ? flow->type : AUTOCDC_SCD1;
-  gboolean tracks = list_given (flow->track_history) || list_given (flow->track_except);
-  guint n_ignore_null =
-      (flow->ignore_null ? 1 : 0) + (flow->ignore_null_columns ? 1 : 0) + (flow->ignore_null_except ? 1 : 0);
+  gboolean ignores_null = flow->ignore_null || flow->ignore_null_columns || flow->ignore_null_except;
+  const struct {
+    gboolean wrong;
+    SluiceError code;
+    const char *what, *hint;
+  } combinations[] = {
+    { !list_given (flow->keys), SLUICE_ERROR_AUTOCDC_EMPTY_KEYS, "names no key column",
+      "KEYS (a, b) behind the source names the columns that make two events speak of one row" },
+    { !flow->sequence_by && !flow->from_snapshot, SLUICE_ERROR_AUTOCDC_MISSING_SEQUENCE_BY,
+      "has no SEQUENCE BY: without it there is no telling which event is newer",
+      "SEQUENCE BY takes a column or an expression that grows with every event of a key, such as a time of change" },
+    { list_given (flow->columns) && list_given (flow->except_columns),
+      SLUICE_ERROR_AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST,
+      "gives both a list of columns and a list of excepted columns", "leave one of them out" },
+    { list_given (flow->track_history) && list_given (flow->track_except),
+      SLUICE_ERROR_AUTOCDC_BOTH_TRACK_HISTORY_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST,
+      "gives both a list of tracked columns and a list of excepted ones", "leave one of them out" },
+    { (list_given (flow->track_history) || list_given (flow->track_except)) && type != AUTOCDC_SCD2,
+      SLUICE_ERROR_AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2, "tracks history, which only SCD TYPE 2 keeps",
+      "leave TRACK HISTORY ON out, or write STORED AS SCD TYPE 2" },
+    { flow->truncate_when && type != AUTOCDC_SCD1, SLUICE_ERROR_AUTOCDC_TRUNCATE_REQUIRES_SCD1,
+      "applies truncates, which only SCD TYPE 1 does",
+      "leave APPLY AS TRUNCATE WHEN out, or write STORED AS SCD TYPE 1" },
+    { (flow->ignore_null ? 1 : 0) + (flow->ignore_null_columns ? 1 : 0) + (flow->ignore_null_except ? 1 : 0) > 1,
+      SLUICE_ERROR_AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS, "gives more than one form of IGNORE NULL UPDATES",
+      "leave all but one out" },
+    { (flow->ignore_null_columns && !flow->ignore_null_columns[0]) ||
+          (flow->ignore_null_except && !flow->ignore_null_except[0]),
+      SLUICE_ERROR_AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST, "gives IGNORE NULL UPDATES an empty list",
+      "name columns, or write IGNORE NULL UPDATES alone for all of them" },
+    { flow->columns_to_update && ignores_null, SLUICE_ERROR_AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT,
+      "has COLUMNS TO UPDATE, which does not go with IGNORE NULL UPDATES",
+      "an event says what it writes either by its NULLs or by name: leave one of them out" },
+    { flow->columns_to_update && type == AUTOCDC_BITEMPORAL, SLUICE_ERROR_AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT,
+      "has COLUMNS TO UPDATE, which does not go with BITEMPORAL",
+      "IGNORE NULL UPDATES does, for events whose NULLs say nothing" },
+    { (type == AUTOCDC_BITEMPORAL) != (flow->system_sequence_by != NULL),
+      SLUICE_ERROR_AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY,
+      "has one of SYSTEM SEQUENCE BY and BITEMPORAL without the other",
+      "SYSTEM SEQUENCE BY says when an event was known, which only STORED AS BITEMPORAL keeps" },
+  };
 
-  if (!list_given (flow->keys))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_EMPTY_KEYS, "flow %s names no key column", name_of (flow));
-  if (!flow->sequence_by && !flow->from_snapshot)
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_MISSING_SEQUENCE_BY,
-                           "flow %s has no SEQUENCE BY: without it there is no telling which event is newer",
-                           name_of (flow));
-  if (list_given (flow->columns) && list_given (flow->except_columns))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST,
-                           "flow %s gives both a list of columns and a list of excepted columns", name_of (flow));
-  if (list_given (flow->track_history) && list_given (flow->track_except))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_BOTH_TRACK_HISTORY_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST,
-                           "flow %s gives both a list of tracked columns and a list of excepted ones", name_of (flow));
-  if (tracks && type != AUTOCDC_SCD2)
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_TRACK_HISTORY_REQUIRES_SCD2,
-                           "flow %s tracks history, which only SCD TYPE 2 keeps", name_of (flow));
-  if (flow->truncate_when && type != AUTOCDC_SCD1)
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_TRUNCATE_REQUIRES_SCD1,
-                           "flow %s applies truncates, which only SCD TYPE 1 does", name_of (flow));
-  if (n_ignore_null > 1)
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS,
-                           "flow %s gives more than one form of IGNORE NULL UPDATES", name_of (flow));
-  if ((flow->ignore_null_columns && !flow->ignore_null_columns[0]) ||
-      (flow->ignore_null_except && !flow->ignore_null_except[0]))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST,
-                           "flow %s gives IGNORE NULL UPDATES an empty list", name_of (flow));
-  if (flow->columns_to_update && (n_ignore_null > 0 || type == AUTOCDC_BITEMPORAL))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_COLUMNS_TO_UPDATE_CONFLICT,
-                           "flow %s: COLUMNS TO UPDATE does not go with %s", name_of (flow),
-                           n_ignore_null > 0 ? "IGNORE NULL UPDATES" : "BITEMPORAL");
-  if ((type == AUTOCDC_BITEMPORAL) != (flow->system_sequence_by != NULL))
-    return base_error_set (error, SLUICE_ERROR_AUTOCDC_SYSTEM_SEQUENCE_BY_BITEMPORAL_ONLY,
-                           "flow %s: SYSTEM SEQUENCE BY goes with BITEMPORAL, and BITEMPORAL with it", name_of (flow));
+  for (guint i = 0; i < G_N_ELEMENTS (combinations); i++) {
+    if (!combinations[i].wrong)
+      continue;
+    base_error_set (error, combinations[i].code, "flow %s %s", name_of (flow), combinations[i].what);
+    base_error_set_hint (error, "%s", combinations[i].hint);
+    return FALSE;
+  }
   return TRUE;
 }
 

@@ -25,15 +25,6 @@ autocdc_layout_free (AutoCdcLayout *layout)
   g_free (layout);
 }
 
-static int
-plan_column (const AutoCdcPlan *plan, const char *name)
-{
-  for (guint i = 0; i < plan->columns->len; i++)
-    if (base_text_equal_ignore_case (((AutoCdcColumn *) plan->columns->pdata[i])->name, name))
-      return (int) i;
-  return -1;
-}
-
 static gboolean
 same_type (const BaseType *a, const BaseType *b)
 {
@@ -484,8 +475,11 @@ inferred_schema (const AutoCdcPlan *plan, const BaseType *given, const BaseType 
 static gboolean
 refuse_declared (const AutoCdcPlan *plan, const char *column, const char *what, GError **error)
 {
-  return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
-                         "%s declares the column %s, %s", plan->target, column, what);
+  base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                  "%s declares the column %s, %s", plan->target, column, what);
+  base_error_set_hint (error, "a target declares the columns that its flows give, with their types, and no others but "
+                              "generated ones");
+  return FALSE;
 }
 
 /* A declared column that the table computes. @inferred: (nullable): the column of that name that there is otherwise. */
@@ -534,9 +528,18 @@ check_declared (const AutoCdcLayout *layout, const BaseType *schema, GError **er
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const char *name = base_type_field (schema, i)->name;
 
-    if (base_type_field_index (declared, name, TRUE) < 0)
-      return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
-                             "%s does not declare the column %s, which flow %s gives", plan->target, name, plan->name);
+    if (base_type_field_index (declared, name, TRUE) < 0) {
+      g_autofree char *type = base_type_text (base_type_field (schema, i)->type);
+
+      base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                      "%s does not declare the column %s, which flow %s gives", plan->target, name, plan->name);
+      base_error_set_hint (error,
+                           autocdc_is_interval_column (plan, name)
+                               ? "declare `%s` %s too, or leave the columns out of CREATE STREAMING TABLE"
+                               : "declare `%s` %s too, or leave it out by COLUMNS * EXCEPT",
+                           name, type);
+      return FALSE;
+    }
   }
   return TRUE;
 }
@@ -671,7 +674,7 @@ find_field (AutoCdcLayout *layout, const char *const *path, GError **error)
                            "the memory of %s speaks of the column %s%s%s, which the table does not have", plan->target,
                            path[0], path[1] ? "." : "", path[1] ? path[1] : "");
   field.name = target->name;
-  column = plan_column (plan, field.name);
+  column = autocdc_plan_column (plan, field.name);
   if (column >= 0 && autocdc_leaf_type (((AutoCdcColumn *) plan->columns->pdata[column])->type, path + 1))
     field.source = column;
   field.tracked = autocdc_domain_tracks (layout->domain, field.name);
@@ -694,7 +697,7 @@ find_fields (AutoCdcLayout *layout, GError **error)
     if (autocdc_domain_key (domain, column->name) >= 0 || autocdc_is_interval_column (layout->plan, column->name))
       continue;
     if (write_generated_is (column)) {
-      if (layout->plan->events && plan_column (layout->plan, column->name) >= 0)
+      if (layout->plan->events && autocdc_plan_column (layout->plan, column->name) >= 0)
         return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
                                "flow %s gives the column %s, which %s computes itself", layout->plan->name,
                                column->name, layout->plan->target);

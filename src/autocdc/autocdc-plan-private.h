@@ -64,6 +64,9 @@ typedef struct {
   gboolean ignores_null;
 } AutoCdcField;
 
+/* The selected column of that name, without case, or -1. */
+int autocdc_plan_column (const AutoCdcPlan *plan, const char *name);
+
 #define AUTOCDC_MAX_INTERVALS 4
 /* The interval columns that a kind of target has last in its schema; even ones are starts, the second pair is of system time.
  * @names: (out) (optional). Returns: how many. */

@@ -64,15 +64,28 @@ autocdc_plan_type (const AutoCdcPlan *plan)
   return plan->type;
 }
 
+/* Of the events' query: the last one. */
+static guint
+system_column (const AutoCdcPlan *plan)
+{
+  return base_type_n_fields (relation_plan_schema (plan->events)) - 1;
+}
+
 char *
 autocdc_plan_warning (const AutoCdcPlan *plan)
 {
-  if (plan->from_snapshot || !relation_plan_column_tells_time (plan->events, plan->columns->len))
+  gboolean sequence, system;
+
+  if (plan->from_snapshot)
     return NULL;
-  return g_strdup_printf (
-      "SEQUENCE BY of flow '%s' comes from the clock: events are ordered by when they are read, and history begins "
-      "then. Use a time or number that the source gives its events.",
-      plan->name);
+  sequence = relation_plan_column_tells_time (plan->events, plan->columns->len);
+  system = plan->system_type && relation_plan_column_tells_time (plan->events, system_column (plan));
+  if (!sequence && !system)
+    return NULL;
+  return g_strdup_printf ("%s of flow '%s' comes from the clock: events are ordered by when they are read, and %s "
+                          "then. Use a time or number that the source gives its events.",
+                          sequence ? "SEQUENCE BY" : "SYSTEM SEQUENCE BY", plan->name,
+                          sequence ? "history begins" : "are known since");
 }
 
 guint
@@ -101,6 +114,15 @@ autocdc_is_interval_column (const AutoCdcPlan *plan, const char *name)
     if (base_text_equal_ignore_case (names[i], name))
       return TRUE;
   return FALSE;
+}
+
+int
+autocdc_plan_column (const AutoCdcPlan *plan, const char *name)
+{
+  for (guint i = 0; i < plan->columns->len; i++)
+    if (base_text_equal_ignore_case (((AutoCdcColumn *) plan->columns->pdata[i])->name, name))
+      return (int) i;
+  return -1;
 }
 
 /* NULL for a clause that was not given or is empty. */
@@ -160,7 +182,38 @@ check_known (const AutoCdcPlan *plan, const GPtrArray *names, const char *clause
                   available);
   base_error_add_param (error, "missingColumns", missing->str);
   base_error_add_param (error, "availableColumns", available);
+  base_error_set_hint (error, more ? "names here are those of columns that the target has or gets"
+                                   : "names here are those of columns of the source; backticks allow any character");
   return FALSE;
+}
+
+static gboolean
+refuse_reserved (const AutoCdcPlan *plan, const char *name, SluiceError code, const char *why, GError **error)
+{
+  base_error_set (error, code, "flow %s: the source has a column %s, %s", plan->name, name, why);
+  base_error_add_param (error, "columnName", name);
+  base_error_set_hint (error, "rename it in a view that the flow reads, or leave it out by COLUMNS * EXCEPT (%s)",
+                       name);
+  return FALSE;
+}
+
+/* Columns that the target would have. */
+static gboolean
+check_reserved_names (const AutoCdcPlan *plan, GError **error)
+{
+  for (guint i = 0; i < plan->columns->len; i++) {
+    const char *name = ((AutoCdcColumn *) plan->columns->pdata[i])->name;
+
+    if (g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX)) == 0)
+      return refuse_reserved (plan, name, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT,
+                              "and names that begin with " RESERVED_PREFIX " are AUTO CDC's own", error);
+    if (autocdc_is_interval_column (plan, name))
+      return refuse_reserved (plan, name, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT,
+                              plan->type == AUTOCDC_BITEMPORAL ? "which BITEMPORAL adds to the target"
+                                                               : "which SCD TYPE 2 adds to the target",
+                              error);
+  }
+  return TRUE;
 }
 
 static gboolean
@@ -169,25 +222,15 @@ check_source_names (const AutoCdcPlan *plan, const BaseType *schema, GError **er
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const char *name = base_type_field (schema, i)->name;
 
-    if (g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX)) == 0) {
-      base_error_set (error, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT,
-                      "flow %s: the source has a column %s; names that begin with %s are AUTO CDC's own", plan->name,
-                      name, RESERVED_PREFIX);
-      base_error_add_param (error, "columnName", name);
+    for (guint j = 0; j < i; j++) {
+      if (!base_text_equal_ignore_case (name, base_type_field (schema, j)->name))
+        continue;
+      base_error_set (error, SLUICE_ERROR_COLUMN_ALREADY_EXISTS,
+                      "flow %s: the source has the column %s twice (names are compared without case)", plan->name,
+                      name);
+      base_error_set_hint (error, "rename one of them in a view that the flow reads");
       return FALSE;
     }
-    if (autocdc_is_interval_column (plan, name)) {
-      base_error_set (error, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT,
-                      "flow %s: the source has a column %s, which %s adds to the target", plan->name, name,
-                      plan->type == AUTOCDC_BITEMPORAL ? "BITEMPORAL" : "SCD TYPE 2");
-      base_error_add_param (error, "columnName", name);
-      return FALSE;
-    }
-    for (guint j = 0; j < i; j++)
-      if (base_text_equal_ignore_case (name, base_type_field (schema, j)->name))
-        return base_error_set (error, SLUICE_ERROR_COLUMN_ALREADY_EXISTS,
-                               "flow %s: the source has the column %s twice (names are compared without case)",
-                               plan->name, name);
   }
   return TRUE;
 }
@@ -226,16 +269,19 @@ static gboolean
 find_keys (AutoCdcPlan *plan, const char *const *keys, const BaseType *schema, GError **error)
 {
   for (guint i = 0; keys[i]; i++) {
-    guint column = 0;
+    int column = autocdc_plan_column (plan, keys[i]);
 
-    while (column < plan->columns->len &&
-           !base_text_equal_ignore_case (((AutoCdcColumn *) plan->columns->pdata[column])->name, keys[i]))
-      column++;
-    if (column == plan->columns->len) {
-      base_error_set (
-          error, SLUICE_ERROR_AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA, "flow %s: the key %s is %s", plan->name, keys[i],
-          base_type_field_index (schema, keys[i], TRUE) >= 0 ? "dropped by COLUMNS" : "no column of the source");
+    if (column < 0) {
+      gboolean dropped = base_type_field_index (schema, keys[i], TRUE) >= 0;
+      g_autofree char *available = names_text (schema);
+
+      base_error_set (error, SLUICE_ERROR_AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA, "flow %s: the key %s is %s", plan->name,
+                      keys[i], dropped ? "dropped by COLUMNS" : "no column of the source");
       base_error_add_param (error, "keyColumnName", keys[i]);
+      if (dropped)
+        base_error_set_hint (error, "rows of the target are found by their keys: COLUMNS must keep all of them");
+      else
+        base_error_set_hint (error, "the source has the columns %s", available);
       return FALSE;
     }
     AutoCdcColumn *found = plan->columns->pdata[column];
@@ -243,8 +289,10 @@ find_keys (AutoCdcPlan *plan, const char *const *keys, const BaseType *schema, G
     if (!base_type_is_orderable (found->type)) {
       g_autofree char *type = base_type_text (found->type);
 
-      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                             "flow %s: the key %s is of type %s, which has no order", plan->name, keys[i], type);
+      base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: the key %s is of type %s, which has no order",
+                      plan->name, keys[i], type);
+      base_error_set_hint (error, "a view that the flow reads may make a key of it: to_json() of a MAP, or its parts");
+      return FALSE;
     }
     if (found->is_key)
       continue; /* named twice */
@@ -270,6 +318,8 @@ bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, c
   if (!deterministic) {
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: %s gives another value each time it is asked",
                     plan->name, clause);
+    base_error_set_hint (error,
+                         "an order must be that of the events: take a column of the source, or what follows from one");
     return NULL;
   }
   if (base_type_kind (type) != BASE_TYPE_VOID && base_type_is_orderable (type))
@@ -278,6 +328,8 @@ bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, c
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NON_ORDERABLE_SEQUENCE,
                   "flow %s: %s is of type %s, which has no order", plan->name, clause, text);
   base_error_add_param (error, "dataType", text);
+  base_error_set_hint (error,
+                       "numbers, texts, bytes, dates, times and intervals have one, and STRUCT and ARRAY of such");
   return NULL;
 }
 
@@ -310,8 +362,10 @@ check_condition (const AutoCdcPlan *plan, const char *clause, const SqlExpr *con
   if (base_type_kind (type) == BASE_TYPE_BOOLEAN)
     return TRUE;
   text = base_type_text (type);
-  return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_FILTER_NOT_BOOLEAN,
-                         "flow %s: %s is of type %s, not a condition", plan->name, clause, text);
+  base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_FILTER_NOT_BOOLEAN,
+                  "flow %s: %s is of type %s, not a condition", plan->name, clause, text);
+  base_error_set_hint (error, "compare it with a value, such as operation = 'DELETE'");
+  return FALSE;
 }
 
 /* The column whose arrays name the columns that an event writes. */
@@ -331,9 +385,11 @@ check_columns_to_update (const AutoCdcPlan *plan, const BaseType *schema, GError
   if (base_type_kind (type) == BASE_TYPE_ARRAY && base_type_kind (base_type_element (type)) == BASE_TYPE_STRING)
     return TRUE;
   text = base_type_text (type);
-  return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
-                         "flow %s: the column %s of COLUMNS TO UPDATE is of type %s, not an ARRAY<STRING> of names",
-                         plan->name, plan->columns_to_update, text);
+  base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE,
+                  "flow %s: the column %s of COLUMNS TO UPDATE is of type %s, not an ARRAY<STRING> of names",
+                  plan->name, plan->columns_to_update, text);
+  base_error_set_hint (error, "a view that the flow reads may make one: split(%s, ',')", plan->columns_to_update);
+  return FALSE;
 }
 
 static gboolean
@@ -401,7 +457,7 @@ analyse (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, Delta
   for (guint i = 0; i < base_type_n_fields (schema); i++)
     g_ptr_array_add (plan->source_names, g_strdup (base_type_field (schema, i)->name));
   if (!check_source_names (plan, schema, error) || !select_columns (plan, schema, error) ||
-      !find_keys (plan, flow->keys, schema, error))
+      !check_reserved_names (plan, error) || !find_keys (plan, flow->keys, schema, error))
     return FALSE;
   for (guint i = 0; i < plan->columns->len; i++) {
     const AutoCdcColumn *column = plan->columns->pdata[i];
@@ -503,15 +559,35 @@ autocdc_plan_of_target (DeltaSnapshot *snapshot, const char *name, GError **erro
 
 /* ---- several flows into one target ---- */
 
-static gboolean
-names_equal (const GPtrArray *a, const GPtrArray *b)
+/* The column of both sources that one flow selects and the other does not; what one source alone has is no choice of columns. (nullable) */
+static const char *
+selected_by_one (const AutoCdcPlan *a, const AutoCdcPlan *b)
 {
-  if (!a || !b || a->len != b->len)
-    return a == b;
-  for (guint i = 0; i < a->len; i++)
-    if (!in_names (b, a->pdata[i]))
-      return FALSE;
-  return TRUE;
+  for (guint i = 0; i < a->source_names->len; i++) {
+    const char *name = a->source_names->pdata[i];
+
+    if (in_names (b->source_names, name) && (autocdc_plan_column (a, name) < 0) != (autocdc_plan_column (b, name) < 0))
+      return name;
+  }
+  return NULL;
+}
+
+typedef struct {
+  const GPtrArray *columns, *except; /* (nullable) */
+} Choice;
+
+/* A selected column that one choice covers and the other does not. (nullable) */
+static const char *
+covered_by_one (const AutoCdcPlan *a, Choice of_a, const AutoCdcPlan *b, Choice of_b, gboolean otherwise)
+{
+  for (guint i = 0; i < a->columns->len + b->columns->len; i++) {
+    const AutoCdcColumn *column = i < a->columns->len ? a->columns->pdata[i] : b->columns->pdata[i - a->columns->len];
+
+    if (!column->is_key && autocdc_choice_covers (of_a.columns, of_a.except, column->name, otherwise) !=
+                               autocdc_choice_covers (of_b.columns, of_b.except, column->name, otherwise))
+      return column->name;
+  }
+  return NULL;
 }
 
 static gboolean
@@ -544,30 +620,44 @@ same_optional_type (const BaseType *a, const BaseType *b)
 static gboolean
 pair_agrees (const AutoCdcPlan *a, const AutoCdcPlan *b, GError **error)
 {
+  const char *selected = selected_by_one (a, b);
+  const char *tracked = covered_by_one (a, (Choice){ a->track_columns, a->track_except }, b,
+                                        (Choice){ b->track_columns, b->track_except }, TRUE);
+  const char *ignored = covered_by_one (a, (Choice){ a->ignore_columns, a->ignore_except }, b,
+                                        (Choice){ b->ignore_columns, b->ignore_except }, FALSE);
+  gboolean ignores = a->ignore_columns || a->ignore_except, other_ignores = b->ignore_columns || b->ignore_except;
   const struct {
     gboolean agrees;
     SluiceError code;
-    const char *what;
+    const char *what, *column;
   } checks[] = {
-    { keys_equal (a, b), SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT, "keys" },
-    { a->type == b->type, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "SCD type" },
+    { keys_equal (a, b), SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT, "keys", NULL },
+    { a->type == b->type, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "SCD type", NULL },
     { base_type_equal (a->sequence_type, b->sequence_type, BASE_TYPE_EQUAL_IGNORE_NULLABILITY),
-      SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT, "type of the sequence" },
+      SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT, "type of the sequence", NULL },
     { same_optional_type (a->system_type, b->system_type), SLUICE_ERROR_AUTOCDC_INVALID_STATE_SEQUENCING_TYPE_DRIFT,
-      "type of the system sequence" },
-    { names_equal (a->track_columns, b->track_columns) && names_equal (a->track_except, b->track_except),
-      SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT, "tracked columns" },
-    { names_equal (a->chosen, b->chosen) && names_equal (a->excepted, b->excepted), SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE,
-      "choice of columns" },
-    { names_equal (a->ignore_columns, b->ignore_columns) && names_equal (a->ignore_except, b->ignore_except),
-      SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "choice of columns to ignore NULL in" },
-    { !a->columns_to_update == !b->columns_to_update, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "COLUMNS TO UPDATE" },
+      "type of the system sequence", NULL },
+    { !tracked, SLUICE_ERROR_AUTOCDC_INVALID_STATE_TRACK_HISTORY_DRIFT, "tracked columns", tracked },
+    { !selected, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "choice of columns", selected },
+    { !ignored && ignores == other_ignores, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "choice of columns to ignore NULL in",
+      ignored },
+    { !a->columns_to_update == !b->columns_to_update, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "COLUMNS TO UPDATE", NULL },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (checks); i++)
-    if (!checks[i].agrees)
-      return base_error_set (error, checks[i].code, "flows %s and %s into %s differ in their %s", a->name, b->name,
-                             a->target, checks[i].what);
+  for (guint i = 0; i < G_N_ELEMENTS (checks); i++) {
+    const char *column = checks[i].column;
+
+    if (checks[i].agrees)
+      continue;
+    base_error_set (error, checks[i].code, "flows %s and %s into %s differ in their %s%s%s", a->name, b->name,
+                    a->target, checks[i].what, column ? ": " : "", column ? column : "");
+    if (column)
+      base_error_add_param (error, "columnName", column);
+    base_error_set_hint (error,
+                         "flows into one table have the same clauses; where the sources differ, a view makes them "
+                         "alike");
+    return FALSE;
+  }
   return TRUE;
 }
 
@@ -582,6 +672,7 @@ unite (const AutoCdcPlan *plan, BaseType **all, GError **error)
     base_error_set (error, SLUICE_ERROR_AUTOCDC_FLOWS_DISAGREE, "flows into %s give the column %s different types",
                     plan->target, differs);
     base_error_add_param (error, "columnName", differs);
+    base_error_set_hint (error, "cast the column to one type in views that the flows read");
     return FALSE;
   }
   base_type_unref (*all);
@@ -590,16 +681,20 @@ unite (const AutoCdcPlan *plan, BaseType **all, GError **error)
 }
 
 gboolean
-autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, GError **error)
+autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, guint *differs, GError **error)
 {
   g_autoptr (BaseType) all = base_type_ref (plans[0]->target_schema);
 
-  for (guint i = 1; i < n_plans; i++)
+  for (guint i = 1; i < n_plans; i++) {
+    *differs = i;
     if (!pair_agrees (plans[0], plans[i], error) || !unite (plans[i], &all, error))
       return FALSE;
-  for (guint i = 0; i < n_plans; i++) /* what a later one added to a struct, an earlier one must be able to leave out */
+  }
+  for (guint i = 0; i < n_plans; i++) { /* what a later one added to a struct, an earlier one may have to leave out */
+    *differs = i;
     if (!unite (plans[i], &all, error))
       return FALSE;
+  }
   *together = g_steal_pointer (&all);
   return TRUE;
 }

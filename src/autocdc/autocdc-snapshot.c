@@ -173,6 +173,8 @@ step (const Run *run, gboolean is_first, gboolean *more, GError **error)
     base_error_set (error, SLUICE_ERROR_APPLY_CHANGES_FROM_SNAPSHOT_ERROR_FIRST_SNAPSHOT_EMPTY,
                     "flow %s has no first snapshot to begin with", name_of (run));
     base_error_add_param (error, "flowName", name_of (run));
+    base_error_set_hint (error, "the version query of the first call must give a row: load the first snapshot, or look "
+                                "at the query's conditions for last_snapshot_version(), which is no row then");
     return FALSE;
   }
   if (!snapshot.version.text) {

@@ -120,13 +120,15 @@ char *autocdc_plan_warning (const AutoCdcPlan *plan);
  * autocdc_plans_agree:
  * @plans: of the flows that feed one target, each made as if it were the only one, without a declared schema
  * @together: (out) (transfer full): the schema that they give the target: its columns are those of any of them
+ * @differs: (out): on error the plan that differs from those before it
  *
  * Whether flows fit together. Each is then planned again with AutoCdcFlow.together: every event authors what its own source has.
  *
  * Errors: AUTOCDC_INVALID_STATE.{KEY_SCHEMA,SCD_TYPE,SEQUENCING_TYPE,TRACK_HISTORY}_DRIFT or AUTOCDC_FLOWS_DISAGREE where they
  * differ.
  */
-gboolean autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, GError **error);
+gboolean autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, guint *differs,
+                              GError **error);
 
 /* One micro-batch, as the stream logged it. */
 typedef struct {

@@ -153,6 +153,9 @@ static const char *const unreadable_fragments[] = {
   "out of buffer",
 };
 
+/* Binding a kernel that asks for its constants copies its arguments, and the C interface throws at subqueries (DuckDB 1.5.5). */
+#define SUBQUERY_ARGUMENT "Cannot copy BoundSubqueryExpression"
+
 static SluiceError
 classify (const char *class_, gsize class_length, const char *message)
 {
@@ -203,6 +206,14 @@ duck_error_set (DuckEngine *engine, const char *message, const char *sql, GError
   if (g_str_has_prefix (body, MARK) && set_own_error (engine, body + strlen (MARK), error))
     return FALSE;
 
+  if (strstr (body, SUBQUERY_ARGUMENT) != NULL) {
+    base_error_set (
+        error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+        "A scalar subquery as an argument of a function that looks at its constants (a pattern, a format, a "
+        "time zone) is not supported");
+    base_error_set_hint (error, "join the subquery and give its column: FROM t CROSS JOIN (SELECT …) AS s(value)");
+    return FALSE;
+  }
   SluiceError code = classify (message, class_length, body);
   if (code == SLUICE_ERROR_OPERATION_CANCELED)
     return base_error_set (error, code, "The operation was canceled");

@@ -487,6 +487,7 @@ analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
   g_autoptr (GPtrArray) planned = g_ptr_array_new ();
   g_autoptr (BaseType) together = NULL;
   gboolean several = dataset->flows->len > 1, good = TRUE;
+  guint differs = 0;
   GError *error = NULL;
 
   for (guint round = 0; round < (several ? 2 : 1); round++) {
@@ -507,8 +508,8 @@ analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
     if (!good || plans->len == 0)
       return good ? base_type_ref (delta_snapshot_schema (existing)) : NULL;
     if (several && round == 0 &&
-        !autocdc_plans_agree ((AutoCdcPlan *const *) plans->pdata, plans->len, &together, &error)) {
-      add_problem (graph, &dataset->place, &dataset->position, error);
+        !autocdc_plans_agree ((AutoCdcPlan *const *) plans->pdata, plans->len, &together, &differs, &error)) {
+      add_flow_problem (graph, g_ptr_array_index (planned, differs), error);
       return NULL;
     }
   }

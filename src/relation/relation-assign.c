@@ -196,7 +196,7 @@ assign_value (Assign *assign, RelationExpr *value, const BaseType *target, const
     unsafe_cast (assign, value, target, path, error);
     return NULL;
   }
-  return relation_expr_new_store_cast (assign->binder, value, target);
+  return relation_expr_new_store_cast (assign->binder, value, target, path);
 }
 
 static gboolean

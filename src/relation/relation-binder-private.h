@@ -212,8 +212,9 @@ RelationExpr *relation_expr_new (RelationBinder *binder, RelationExprKind kind, 
 RelationExpr *relation_expr_new_field (RelationBinder *binder, RelationExpr *base, guint index);
 RelationExpr *relation_expr_new_explicit_cast (RelationBinder *binder, RelationExpr *expr, const BaseType *type,
                                                gboolean is_try);
-/* A cast of a type's meaning only (no cast when the types are equal but for nullability). */
-RelationExpr *relation_expr_new_store_cast (RelationBinder *binder, RelationExpr *expr, const BaseType *type);
+/* Store assignment to @column (no cast when the types are equal but for nullability). */
+RelationExpr *relation_expr_new_store_cast (RelationBinder *binder, RelationExpr *expr, const BaseType *type,
+                                            const char *column);
 /* Merges NOT: "not"(expr). */
 RelationExpr *relation_expr_not (RelationBinder *binder, RelationExpr *expr, const SqlPosition *at, GError **error);
 RelationExpr *relation_expr_call_at (RelationBinder *binder, const char *name, RelationExpr *const *args, guint n_args,

@@ -248,23 +248,23 @@ special_time (RelationPrinter *printer, const char *operand, const BaseType *to)
   g_autofree char *now = g_strdup_printf ("make_timestamptz(%" G_GINT64_FORMAT ")", relation_printer_now_us (printer));
   g_autoptr (BaseType) instant = base_type_simple (BASE_TYPE_TIMESTAMP);
   if (which == 1) {
-    if (!relation_cast_lower (printer, now, instant, to, RELATION_CAST_ANSI, out, NULL))
+    if (!relation_cast_lower (printer, now, instant, to, RELATION_CAST_ANSI, NULL, out, NULL))
       return NULL;
     return g_string_free (g_steal_pointer (&out), FALSE);
   }
   g_autoptr (BaseType) date = base_type_simple (BASE_TYPE_DATE);
   g_autoptr (GString) day = g_string_new ("(");
-  if (!relation_cast_lower (printer, now, instant, date, RELATION_CAST_ANSI, day, NULL))
+  if (!relation_cast_lower (printer, now, instant, date, RELATION_CAST_ANSI, NULL, day, NULL))
     return NULL;
   g_string_append (day, which == 2 ? ")" : which == 3 ? " + 1)" : " - 1)");
-  if (!relation_cast_lower (printer, day->str, date, to, RELATION_CAST_ANSI, out, NULL))
+  if (!relation_cast_lower (printer, day->str, date, to, RELATION_CAST_ANSI, NULL, out, NULL))
     return NULL;
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
 
 gboolean
 relation_cast_lower (RelationPrinter *printer, const char *operand, const BaseType *from, const BaseType *to,
-                     RelationCastMode mode, GString *out, GError **error)
+                     RelationCastMode mode, const char *column, GString *out, GError **error)
 {
   if (lower_native (printer, operand, from, to, mode, out))
     return TRUE;
@@ -287,6 +287,8 @@ relation_cast_lower (RelationPrinter *printer, const char *operand, const BaseTy
                        json_string (mode == RELATION_CAST_TRY     ? "try"
                                     : mode == RELATION_CAST_STORE ? "store"
                                                                   : "ansi"));
+  if (column != NULL)
+    json_object_set_new (spec, "column", json_string (column));
   json_object_set_new (spec, "zone", json_string (relation_printer_zone (printer)));
   g_autofree char *text = base_json_text (spec);
   g_string_append_printf (out, "%s(%s, ", kernel, operand);

@@ -18,8 +18,9 @@ typedef enum {
 gboolean relation_cast_check (const BaseType *from, const BaseType *to, RelationCastMode mode, int *code);
 /* Whether the result may be NULL though the input is not (TRY, or NaN to DECIMAL …). */
 gboolean relation_cast_is_nullable (const BaseType *from, const BaseType *to, RelationCastMode mode);
-/* Appends the text of the cast of @operand (DuckDB text, evaluated once if possible). The pair passed relation_cast_check(). */
+/* Appends the text of the cast of @operand (DuckDB text, evaluated once if possible). The pair passed relation_cast_check().
+ * @column: (nullable): of a store assignment, for its error. */
 gboolean relation_cast_lower (RelationPrinter *printer, const char *operand, const BaseType *from, const BaseType *to,
-                              RelationCastMode mode, GString *out, GError **error);
+                              RelationCastMode mode, const char *column, GString *out, GError **error);
 
 G_END_DECLS

@@ -235,7 +235,6 @@ wrap_cast (RelationBinder *binder, RelationExpr *expr, const BaseType *type, Rel
   cast->args[0] = expr;
   cast->n_args = 1;
   cast->try_cast = mode == RELATION_CAST_TRY;
-  cast->store = mode == RELATION_CAST_STORE;
   cast->foldable = expr->foldable;
   cast->deterministic = expr->deterministic;
   cast->display = expr->display;
@@ -285,13 +284,17 @@ relation_expr_new_cast (RelationBinder *binder, RelationExpr *expr, const BaseTy
 }
 
 RelationExpr *
-relation_expr_new_store_cast (RelationBinder *binder, RelationExpr *expr, const BaseType *type)
+relation_expr_new_store_cast (RelationBinder *binder, RelationExpr *expr, const BaseType *type, const char *column)
 {
+  RelationExpr *cast;
+
   if (relation_type_same (expr->type, type))
     return retype (binder, expr, type);
   if (expr->kind == RELATION_EXPR_LITERAL && expr->literal->is_null)
     return relation_expr_new_null (binder, type);
-  return wrap_cast (binder, expr, type, RELATION_CAST_STORE);
+  cast = wrap_cast (binder, expr, type, RELATION_CAST_STORE);
+  cast->store = relation_arena_strdup (binder->arena, column);
+  return cast;
 }
 
 RelationExpr *
@@ -525,7 +528,7 @@ relation_expr_equal (const RelationExpr *a, const RelationExpr *b)
     return a->deterministic;
   if (a->kind != b->kind || a->n_args != b->n_args || a->column_id != b->column_id || a->n_order != b->n_order ||
       a->function != b->function || a->distinct != b->distinct || a->ignore_nulls != b->ignore_nulls ||
-      a->field_index != b->field_index || a->try_cast != b->try_cast || a->store != b->store ||
+      a->field_index != b->field_index || a->try_cast != b->try_cast || g_strcmp0 (a->store, b->store) != 0 ||
       a->subquery != b->subquery || (a->filter == NULL) != (b->filter == NULL) ||
       (a->window == NULL) != (b->window == NULL) || !a->deterministic || !b->deterministic)
     return FALSE;

@@ -84,7 +84,7 @@ struct RelationExpr {
   guint *parameters; /* LAMBDA: ids of its variables */
   guint n_parameters;
   gboolean try_cast;
-  gboolean store;         /* store assignment: overflow errors are CAST_OVERFLOW_IN_TABLE_INSERT */
+  const char *store;      /* (nullable): store assignment to this column: overflow is CAST_OVERFLOW_IN_TABLE_INSERT */
   gboolean explicit_cast; /* the user wrote it (it shows in display names) */
   guint field_index;
   const RelationFunction *function;

@@ -260,7 +260,7 @@ lower_parse (RelationPrinter *printer, const RelationExpr *call, GString *out, G
     return relation_printer_template (printer, call, call->data, out, error);
   g_autoptr (GString) text = g_string_new (NULL);
   return relation_printer_expr (printer, call->args[0], text, error) &&
-         relation_cast_lower (printer, text->str, call->args[0]->type, call->type, RELATION_CAST_TRY, out, error);
+         relation_cast_lower (printer, text->str, call->args[0]->type, call->type, RELATION_CAST_TRY, NULL, out, error);
 }
 
 #define PARSE(function, kind, try_it)                                                                                  \

@@ -1,6 +1,6 @@
 /* The cast kernel: any value to any type, nested or not, by Spark's ANSI rules.
  *
- * `sluice_cast__<type>(value, spec)`; spec = {"from": type, "to": type, "mode": "ansi" | "try" | "store", "zone": name} with types
+ * `sluice_cast__<type>(value, spec)`; spec = {"from": type, "to": type, "mode": "ansi" | "try" | "store", "column": of the table (store), "zone": name} with types
  * in Spark's JSON form. Lowering uses it wherever DuckDB's own cast answers differently; a pair of types reaches it only after
  * relation_cast_check().
  */
@@ -51,9 +51,15 @@ fail_overflow (const RelationConvert *convert, const BaseType *to, DuckVector *o
     return TRUE;
   }
   g_autofree char *name = base_type_text (to);
-  return base_error_set (error,
-                         convert->store ? SLUICE_ERROR_CAST_OVERFLOW_IN_TABLE_INSERT : SLUICE_ERROR_CAST_OVERFLOW,
-                         "a value does not fit %s", name);
+  if (!convert->store)
+    return base_error_set (error, SLUICE_ERROR_CAST_OVERFLOW, "a value does not fit %s", name);
+  base_error_set (error, SLUICE_ERROR_CAST_OVERFLOW_IN_TABLE_INSERT, "a value does not fit %s, the type of column %s",
+                  name, convert->column != NULL ? convert->column : "(unknown)");
+  if (convert->column != NULL)
+    base_error_add_param (error, "columnName", convert->column);
+  base_error_set_hint (error, "try_cast gives NULL for such values; ALTER TABLE … ALTER COLUMN … TYPE widens a column, "
+                              "with delta.enableTypeWidening = true");
+  return FALSE;
 }
 
 static gboolean
@@ -545,6 +551,7 @@ relation_convert_value (const RelationConvert *convert, const BaseType *from, co
 
 typedef struct {
   BaseType *from, *to;
+  char *column; /* (nullable) */
   RelationConvert convert;
 } CastBind;
 
@@ -554,6 +561,7 @@ cast_bind_free (gpointer data)
   CastBind *bind = data;
   base_type_unref (bind->from);
   base_type_unref (bind->to);
+  g_free (bind->column);
   g_free (bind);
 }
 
@@ -576,10 +584,12 @@ cast_bind (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data, 
   CastBind *data = g_new0 (CastBind, 1);
   data->from = g_steal_pointer (&from);
   data->to = g_steal_pointer (&to);
+  data->column = g_strdup (base_json_string (spec, "column"));
   data->convert = (RelationConvert){ .kernels = user_data,
                                      .zone = zone,
                                      .try_cast = g_strcmp0 (mode, "try") == 0,
-                                     .store = g_strcmp0 (mode, "store") == 0 };
+                                     .store = g_strcmp0 (mode, "store") == 0,
+                                     .column = data->column };
   *bind_data = data;
   return TRUE;
 }

@@ -80,6 +80,7 @@ typedef struct {
   const RelationZone *zone; /* (nullable): the session's */
   gboolean try_cast;        /* NULL instead of an error */
   gboolean store;           /* overflow is CAST_OVERFLOW_IN_TABLE_INSERT */
+  const char *column;       /* (nullable): that is stored into */
 } RelationConvert;
 
 /* Casts one value, nested or not, and writes it. */

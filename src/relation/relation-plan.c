@@ -535,7 +535,7 @@ bind_item (RelationBinder *binder, RelationBindScope *scope, RelationOperator *r
                          "Cannot safely cast `%s` \"%s\" to \"%s\".", *name, from, to);
     return NULL;
   }
-  return relation_expr_new_store_cast (binder, expr, item->type);
+  return relation_expr_new_store_cast (binder, expr, item->type, *name);
 }
 
 RelationPlan *

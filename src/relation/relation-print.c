@@ -467,7 +467,7 @@ print_cast (RelationPrinter *printer, const RelationExpr *expr, GString *out, GE
 
   if (!relation_printer_expr (printer, expr->args[0], operand, error))
     return FALSE;
-  return relation_cast_lower (printer, operand->str, expr->args[0]->type, expr->type, mode, out, error);
+  return relation_cast_lower (printer, operand->str, expr->args[0]->type, expr->type, mode, expr->store, out, error);
 }
 
 static gboolean

@@ -159,8 +159,12 @@ incompatible (const StreamDelta *stream, SluiceError code, DeltaMetadata *metada
   if (is_retryable)
     base_error_set_hint (error, "start the stream again: it goes on with the new schema");
   else if (code == SLUICE_ERROR_DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG)
-    base_error_set_hint (error, "with schemaTrackingLocation, a directory below the checkpoint, the stream reads each "
-                                "version with its own schema; a new checkpoint with startingVersion skips the change");
+    base_error_set_hint (
+        error,
+        "STREAM %s WITH (schemaTrackingLocation = '_schemas') reads each version with its own schema, "
+        "of which it keeps a log below the checkpoint; a new checkpoint with startingVersion skips the "
+        "change",
+        stream->base.leaf->name);
   else
     base_error_set_hint (error,
                          "a full refresh of the target, or a new checkpoint, reads the source from its "
@@ -360,8 +364,8 @@ stream_delta_check_allowed (const StreamDelta *stream, GError **error)
   base_error_add_param (error, "opType", types->str);
   base_error_add_param (error, "columnChangeDetails", details->str);
   base_error_set_hint (error,
-                       "bring the target in step where that is needed, then go on with %s ('always' allows every "
-                       "such change)",
+                       "bring the target in step where that is needed, then go on with these options of the source, in "
+                       "WITH (…): %s ('always' allows every such change)",
                        wanted->str);
   return FALSE;
 }

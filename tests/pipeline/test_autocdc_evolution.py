@@ -98,6 +98,21 @@ class Widening(unittest.TestCase):
                 self.assertEqual(p.rows("SELECT id, v FROM t"), [(1, 1), (2, 1 << 40), (3, 7)])
                 self.assertEqual(schema(p)[1], ("v", "bigint"))
 
+    def test_a_delta_source_widened_before_its_rows_were_read(self):
+        """The hints are followed, one after the other."""
+        sql = f"CREATE STREAMING TABLE t {WIDENING}; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src{{}} KEYS (id) SEQUENCE BY n COLUMNS id, v;"
+        with Project(sql.format("")) as p:
+            p.query("CREATE TABLE src (id INT, v INT, n INT) TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+            p.update()
+            p.query("INSERT INTO src VALUES (1, 2, 3), (2, 2, 3)")
+            p.query("ALTER TABLE src ALTER COLUMN v TYPE BIGINT; INSERT INTO src VALUES (1, 2000000000000, 4)")
+            self.assertIn("hint: STREAM default.src WITH (schemaTrackingLocation = '_schemas')", p.run().stderr)
+            p.sql(sql.format(" WITH (schemaTrackingLocation = '_schemas')"))
+            self.assertIn("in WITH (…): allowSourceColumnTypeChange = '2'", p.run().stderr)
+            p.sql(sql.format(" WITH (schemaTrackingLocation = '_schemas', allowSourceColumnTypeChange = '2')"))
+            p.update()
+            self.assertEqual(p.rows("SELECT id, v FROM t"), [(1, 2000000000000), (2, 2)])
+
     def test_the_log_has_what_the_protocol_asks_for(self):
         with Project(flow("id INT, v ARRAY<INT>, n INT, op STRING", "SCD TYPE 1", WIDENING)) as p:
             p.add_file([{"id": 1, "v": [1], "n": 1}], "src")

@@ -147,6 +147,23 @@ class Union(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn("AUTOCDC_FLOWS_DISAGREE", result.stderr)
 
+    def test_columns_of_one_source_alone_are_no_choice(self):
+        feeds = "".join(f"CREATE TEMPORARY VIEW {v} AS SELECT * FROM STREAM read_files('${{source}}/{v}', format => 'json', "
+                        f"schema => 'id INT, v INT, n INT, op_{v} STRING');\n" for v in ("eu", "us")) + "CREATE STREAMING TABLE t;\n"
+        flows = "".join(f"CREATE FLOW {v}_flow AS AUTO CDC INTO t FROM STREAM({v}) KEYS (id) APPLY AS DELETE WHEN op_{v} = 'D' SEQUENCE BY n "
+                        f"COLUMNS * EXCEPT (n, op_{v});\n" for v in ("eu", "us"))
+        for one in (flows, flows.replace("* EXCEPT (n, op_us)", "id, v")):
+            with self.subTest(one), project(feeds + one) as p:
+                p.add_file([{"id": 1, "v": 1, "n": 1}, {"id": 2, "n": 3, "op_eu": "D"}], "eu")
+                p.add_file([{"id": 1, "v": 2, "n": 2}, {"id": 2, "v": 2, "n": 2}], "us")
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM t"), [(1, 2)])
+        with project(feeds + flows.replace("EXCEPT (n, op_us)", "EXCEPT (op_us)")) as p:
+            refused = p.run().stderr
+            self.assertIn("[AUTOCDC_FLOWS_DISAGREE] flows eu_flow and us_flow into t differ in their choice of columns: n.", refused)
+            self.assertIn("pipeline.sql:5:1", refused)
+            self.assertIn("hint: flows into one table have the same clauses", refused)
+
     def test_leaves_of_structs_are_united_where_they_are_fields(self):
         sql = "".join(f"CREATE TEMPORARY VIEW {v} AS SELECT * FROM STREAM read_files('${{source}}/{v}', format => 'json', schema => 'id INT, s STRUCT<{s}>, n INT');\n"
                       f"CREATE FLOW {v}_flow AS AUTO CDC INTO t FROM STREAM({v}) KEYS (id) IGNORE NULL UPDATES SEQUENCE BY n COLUMNS * EXCEPT (n);\n"

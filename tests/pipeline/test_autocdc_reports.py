@@ -132,6 +132,13 @@ class Clock(unittest.TestCase):
             self.assertNotIn("clock", result.stdout + result.stderr)
             self.assertEqual(p.rows("SELECT * FROM two"), [(1, "ordered", 20190301, 20190307), (1, "shipped", 20190307, None)])
 
+    def test_a_system_sequence_from_the_clock_is_warned_of(self):
+        for sequence, warned in (("now()", True), ("time", False)):
+            flow = f"SEQUENCE BY time SYSTEM SEQUENCE BY {sequence} COLUMNS id, name STORED AS BITEMPORAL"
+            with Project(SOURCE + f"CREATE STREAMING TABLE b; CREATE FLOW f AS AUTO CDC INTO b FROM STREAM t KEYS (id) {flow};") as p:
+                checked = p.run(command="dry-run")
+                self.assertEqual("warning: SYSTEM SEQUENCE BY of flow 'f' comes from the clock" in checked.stderr, warned, sequence)
+
     def test_a_sequence_from_the_clock_is_warned_of(self):
         """R33"""
         view = SOURCE + "CREATE TEMPORARY VIEW seen AS SELECT *, CAST(now() AS DATE) AS day, time + 1 AS next FROM STREAM t;\n"

@@ -230,7 +230,9 @@ class Named(unittest.TestCase):
     def test_no_first_version(self):
         with Project(NAMED + named()) as p:
             p.add_file([{"v": None}])
-            self.assertIn("APPLY_CHANGES_FROM_SNAPSHOT_ERROR.FIRST_SNAPSHOT_EMPTY", p.run().stderr)
+            refused = p.run().stderr
+            self.assertIn("APPLY_CHANGES_FROM_SNAPSHOT_ERROR.FIRST_SNAPSHOT_EMPTY", refused)
+            self.assertIn("hint: the version query of the first call", refused)
             p.add_file(snapshot(1, (1, "a", 1)))
             p.update()
             p.update()  # no row of the version query ends the flow
