@@ -251,7 +251,7 @@ gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gbool
                                GError **error);
 /* Their part of {diff}, {marks} and {add}, beside that of the general way when it ran. */
 gboolean autocdc_simple_add (AutoCdcWork *work, GError **error);
-/* SCD 2: the same of keys whose one event is newer than all that is known of them. */
+/* SCD 2: the same of keys all of whose events are newer than what is known of them. */
 gboolean autocdc_simple_history_applies (const AutoCdcWork *work);
 gboolean autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_complex, GError **error);
 gboolean autocdc_simple_history_add (AutoCdcWork *work, GError **error);

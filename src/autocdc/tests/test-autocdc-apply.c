@@ -1113,6 +1113,39 @@ test_rows_that_are_over_lie_apart (void)
   }
 }
 
+/* Several events of a key in one batch, all newer than what is known, or not. */
+static void
+test_several_events_of_a_key (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD2);
+  AutoCdcOutcome outcome;
+
+  apply_ok (bench, PLAIN,
+            "(1::BIGINT, 'a', 1::BIGINT, 'U'), (2::BIGINT, 'a', 1::BIGINT, 'U'), (3::BIGINT, 'a', 1::BIGINT, 'U'),"
+            " (4::BIGINT, 'a', 1::BIGINT, 'U'), (5::BIGINT, 'a', 1::BIGINT, 'U'), (5::BIGINT, 'b', 5::BIGINT, 'U')");
+  outcome = apply_ok (
+      bench, PLAIN,
+      "(1::BIGINT, 'b', 2::BIGINT, 'U'), (1::BIGINT, '', 3::BIGINT, 'D'), (1::BIGINT, '', 4::BIGINT, 'D'),"
+      " (1::BIGINT, 'c', 6::BIGINT, 'U'), (1::BIGINT, 'd', 7::BIGINT, 'U')," /* one of the deletes is an end */
+      " (2::BIGINT, '', 2::BIGINT, 'D'), (2::BIGINT, '', 3::BIGINT, 'D'),"   /* one here, too */
+      " (3::BIGINT, 'b', 2::BIGINT, 'U'), (3::BIGINT, 'b', 3::BIGINT, 'U')," /* one run */
+      " (4::BIGINT, 'a', 2::BIGINT, 'U'), (4::BIGINT, 'b', 3::BIGINT, 'U')," /* the run goes on */
+      " (5::BIGINT, 'c', 4::BIGINT, 'U'), (5::BIGINT, 'c', 6::BIGINT, 'U')," /* one is late */
+      " (6::BIGINT, '', 2::BIGINT, 'D'), (6::BIGINT, 'a', 3::BIGINT, 'U'), (6::BIGINT, '', 4::BIGINT, 'D')");
+  assert_rows (bench, "1,a,1,2; 1,b,2,3; 1,c,6,7; 1,d,7,-; 2,a,1,2; 3,a,1,2; 3,b,2,-; 4,a,1,3; 4,b,3,-; 5,a,1,4; "
+                      "5,b,5,6; 5,c,4,5; 5,c,6,-; 6,a,3,4");
+  g_assert_cmpuint (outcome.n_upserted_rows, ==, 14);
+  g_assert_cmpuint (outcome.n_state_rows, ==,
+                    5); /* second deletes of 1 and 2, the first of 6, what runs of 3 and 4 began with */
+  g_assert_cmpint (apply_ok (bench, PLAIN,
+                             "(1::BIGINT, 'b', 2::BIGINT, 'U'), (1::BIGINT, '', 3::BIGINT, 'D'),"
+                             " (3::BIGINT, 'b', 2::BIGINT, 'U'), (3::BIGINT, 'b', 3::BIGINT, 'U')")
+                       .version,
+                   ==, -1);
+  apply_ok (bench, PLAIN, "(2::BIGINT, 'b', 2::BIGINT, 'U'), (6::BIGINT, 'b', 1::BIGINT, 'U')");
+  assert_has_row (bench, "6,b,1,2");
+}
+
 /* What the anchor's own event does not author stands in the row before it. */
 static void
 test_anchors_inherit (void)
@@ -1288,6 +1321,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/files-of-the-past-are-not-read", test_files_of_the_past_are_not_read);
   g_test_add_func ("/autocdc/apply/beliefs-inherit", test_beliefs_inherit);
   g_test_add_func ("/autocdc/apply/anchors-inherit", test_anchors_inherit);
+  g_test_add_func ("/autocdc/apply/several-events-of-a-key", test_several_events_of_a_key);
   g_test_add_func ("/autocdc/apply/rows-that-are-over-lie-apart", test_rows_that_are_over_lie_apart);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);
