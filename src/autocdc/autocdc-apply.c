@@ -172,8 +172,8 @@ write_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, WriteRowsFla
   static const char *const names[AUTOCDC_MAX_HIDDEN] = { "h0", "h1", "h2", "h3" };
   WriteHiddenColumn more[AUTOCDC_MAX_HIDDEN + 2];
   guint n = autocdc_hidden_columns (work->layout->domain, binary, integer, more);
-  g_autoptr (RelationText) hold = NULL;
   g_autofree char *text = NULL;
+  RelationText *hold = NULL;
 
   for (guint i = 0; i < n; i++)
     more[i].name = names[i];
@@ -182,6 +182,11 @@ write_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, WriteRowsFla
   if (flags & WRITE_ROWS_CHANGE_TYPE)
     more[n++] = (WriteHiddenColumn){ "_change_type", string };
   text = autocdc_generate (work, rows, more, n, &hold, error);
+  if (hold)
+    g_ptr_array_add (work->generates, hold);
+  /* Deletions, change rows and the state are told meanwhile. */
+  if (!autocdc_work_has_tables (work))
+    flags |= WRITE_ROWS_BESIDE;
   return text && write_batch_rows (write, text, flags, NULL, error);
 }
 

@@ -332,6 +332,31 @@ set_row_id_bases (AutoCdcWork *work)
   autocdc_work_take (work, "bases", g_steal_pointer (&bases));
 }
 
+/* The hashes of the batch's keys, as the scan has them. */
+static gboolean
+find_wanted (AutoCdcWork *work, const BaseType *present, GError **error)
+{
+  g_autoptr (GString) sql = g_string_new ("SELECT hash(");
+  g_autofree char *text = NULL;
+  guint n = 0;
+
+  g_clear_pointer (&work->wanted, duck_wanted_unref);
+  for (guint i = 0; i < base_type_n_fields (present); i++) {
+    const BaseField *field = base_type_field (present, i);
+    int key = autocdc_domain_key (work->layout->domain, field->name);
+
+    if (key < 0)
+      continue;
+    if (!base_type_equal (field->type, work->layout->domain->key_types->pdata[key], BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
+      return TRUE; /* it becomes wider: the hash is another */
+    g_string_append_printf (sql, "%sk%d", n++ > 0 ? ", " : "", key);
+  }
+  g_string_append (sql, ") FROM {keys}");
+  text = autocdc_work_text (work, sql->str);
+  work->wanted = duck_wanted_new (work->session, text, (guint64) work->n_keys, work->cancel, error);
+  return work->wanted != NULL;
+}
+
 DeltaScan *
 autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs, GError **error)
 {
@@ -380,6 +405,10 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
         !find_skips (work, present, error))
       return NULL;
   }
+  if (!payload && !find_wanted (work, present, error))
+    return NULL;
+  request.again = !payload;
+  request.wanted = work->wanted;
   request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
   request.n_predicates = work->skips->len;
   return delta_scan_new (snapshot, &request, work->cancel, error);

@@ -75,12 +75,14 @@ typedef struct {
   gboolean has_statements; /* statements changed rows of the target: gens matter */
   gboolean keeps_old;      /* all old rows with their values are in {old}, not in {rows} */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
-  guint n_key_skips;    /* the first ones of skips: the others say what is over */
-  GPtrArray *constants; /* of skips */
-  DeltaScan *scan;      /* (nullable): that the rows came from */
-  gboolean is_partial;  /* autocdc_domain_is_partial() */
-  gboolean has_one_set; /* every upsert in play authors the same fields */
-  GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
+  guint n_key_skips;       /* the first ones of skips: the others say what is over */
+  GPtrArray *constants;    /* of skips */
+  DeltaScan *scan;         /* (nullable): that the rows came from */
+  GPtrArray *generates;    /* (element-type RelationText): what the text of the rows to be written needs */
+  DuckWanted *wanted;      /* (nullable): hashes of the keys that a look-up without payload is for */
+  gboolean is_partial;     /* autocdc_domain_is_partial() */
+  gboolean has_one_set;    /* every upsert in play authors the same fields */
+  GPtrArray *sets;         /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
   AutoCdcAuthored *authored; /* (nullable): of a partial target, by field, once its facts are united */
   GBytes *batch_set;         /* what the batch's upserts author, all of it unless the target is partial */
   json_t *truncate;          /* (nullable): the batch's newest truncate */
@@ -111,7 +113,9 @@ void autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout);
 
 void autocdc_work_set (AutoCdcWork *work, const char *piece, const char *text);
 void autocdc_work_take (AutoCdcWork *work, const char *piece, GString *text); /* @text: (transfer full) */
-char *autocdc_work_text (AutoCdcWork *work, const char *pattern);             /* (transfer full) */
+/* Whether a relation is a temporary table, which other sessions do not see. */
+gboolean autocdc_work_has_tables (const AutoCdcWork *work);
+char *autocdc_work_text (AutoCdcWork *work, const char *pattern); /* (transfer full) */
 /* The relation @name is from now on the rows of a SELECT: those that it gives now, or the SELECT itself wherever @name is used.
  * @n_rows: (out) (optional). */
 gboolean autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error);

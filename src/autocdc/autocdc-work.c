@@ -23,6 +23,7 @@ autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationCo
   work->pieces = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   work->relations = g_ptr_array_new_with_free_func ((GDestroyNotify) duck_rows_free);
   work->sets = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  work->generates = g_ptr_array_new_with_free_func ((GDestroyNotify) relation_text_free);
   work->cleared_files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
   return work;
 }
@@ -33,6 +34,8 @@ autocdc_work_free (AutoCdcWork *work)
   if (!work)
     return;
   delta_scan_unref (work->scan);
+  duck_wanted_unref (work->wanted);
+  g_ptr_array_unref (work->generates);
   g_clear_pointer (&work->skips, g_array_unref);
   g_clear_pointer (&work->constants, g_ptr_array_unref);
   autocdc_layout_free (work->layout);
@@ -78,6 +81,7 @@ autocdc_work_set_layout (AutoCdcWork *work, AutoCdcLayout *layout)
   g_autoptr (GString) set = g_string_new (NULL);
 
   forget_relations (work);
+  g_ptr_array_set_size (work->generates, 0);
   autocdc_layout_free (work->layout);
   work->layout = layout;
   work->has_statements = layout->domain->gen > 0;
@@ -314,6 +318,15 @@ autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern
     return FALSE;
   work->is_large = work->is_large || duck_rows_is_table (work->relations->pdata[work->relations->len - 1]);
   return TRUE;
+}
+
+gboolean
+autocdc_work_has_tables (const AutoCdcWork *work)
+{
+  for (guint i = 0; i < work->relations->len; i++)
+    if (duck_rows_is_table (work->relations->pdata[i]))
+      return TRUE;
+  return FALSE;
 }
 
 void

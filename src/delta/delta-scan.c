@@ -4,6 +4,8 @@
  *   SELECT <outputs> FROM read_parquet([paths], hive_partitioning = false, schema = MAP{'physical': {name: 'p0', …}}) f
  *   [JOIN sluice_files(<values>) v ON v.ix = f.file_index]  [WHERE sluice_live(<filter>, f.file_index, f.file_row_number)]
  *
+ * Files whose rows are in memory (request.again) are branches of their own: sluice_parts(<rows>) stands for read_parquet(…).
+ *
  * Inside a branch physical columns are called p0, p1, …, per-file values v0, v1, … of the lent table; a value that is the
  * same for all files of a branch is a literal, so that DuckDB can fold it.
  *
@@ -18,11 +20,13 @@
 #include "base-text.h"
 #include "delta-file-private.h"
 #include "delta-footer-private.h"
+#include "delta-literal-private.h"
 #include "delta-reading-private.h"
 #include "delta-table-private.h"
 #include "delta-value-private.h"
 #include "delta-vector-private.h"
 #include "delta-widening.h"
+#include "duck-cache.h"
 #include "duck-engine.h"
 #include "duck-lend.h"
 #include "duck-path.h"
@@ -146,6 +150,7 @@ typedef struct {
   gboolean only;
   const char *const *values; /* of the request */
   char *reading;             /* text that two files of one branch share */
+  DuckCached *cached;        /* (nullable): its rows */
 } Item;
 
 static void
@@ -157,6 +162,7 @@ item_free (gpointer data)
   g_free (item->path);
   delta_vector_unref (item->vector);
   g_free (item->reading);
+  duck_cached_unref (item->cached);
   g_free (item);
 }
 
@@ -470,6 +476,14 @@ check_fit (Builder *builder, const DeltaFooterNode *footer, const char *path, GE
   return FALSE;
 }
 
+static gint64
+guess_rows (const DeltaFile *file)
+{
+  gint64 n_records = delta_file_n_records (file);
+
+  return n_records >= 0 ? n_records : delta_file_size_bytes (file) / GUESSED_ROW_BYTES + 1;
+}
+
 /* The text that decides which branch a file belongs to. */
 static char *
 reading_signature (const Reading *reading, gboolean filtered)
@@ -510,6 +524,93 @@ sign_items (Builder *builder, GError **error)
     g_auto (Reading) reading = { 0 };
     make_reading (builder, footers[i], &reading);
     item->reading = reading_signature (&reading, item->vector != NULL);
+  }
+  return TRUE;
+}
+
+/* ` FROM read_parquet([paths], …) f`. With an explicit schema DuckDB looks into no file while it plans: without a number of rows it would
+ * take the scan for the small side of a join, and it gives a single file one thread. */
+static void
+append_reader (const Builder *builder, Item *const *items, guint n_items, const Reading *reading, GString *sql)
+{
+  gint64 n_rows = 0;
+
+  g_string_append (sql, " FROM read_parquet([");
+  for (guint i = 0; i < n_items; i++) {
+    n_rows += guess_rows (items[i]->file);
+    g_string_append (sql, i > 0 ? ", " : "");
+    duck_path_append (sql, items[i]->path);
+  }
+  if (n_items == 1 && n_rows > ROW_GROUP_ROWS) {
+    DuckEngine *engine = delta_table_engine (builder->table);
+    const char *empty = duck_engine_n_threads (engine) > 1 ? duck_engine_empty_parquet (engine) : NULL;
+
+    if (empty != NULL)
+      g_string_append_printf (sql, ", '%s'", empty);
+  }
+  g_string_append_printf (
+      sql, "], hive_partitioning = false, explicit_cardinality = %" G_GINT64_FORMAT ", schema = MAP{%s}) f", n_rows,
+      reading->map->str);
+}
+
+/* Whether the columns of the request are all in the files. */
+static gboolean
+has_hash (const Builder *builder)
+{
+  for (guint i = 0; i < builder->request->n_columns; i++)
+    if (delta_metadata_is_partition_column (builder->metadata, builder->request->columns[i].column))
+      return FALSE;
+  return builder->request->n_columns > 0;
+}
+
+/* `, hash(…) AS "the columns' hash"`. */
+static void
+append_hash (const Builder *builder, const Reading *reading, GString *sql)
+{
+  if (!has_hash (builder))
+    return;
+  for (guint i = 0; i < builder->request->n_columns; i++) {
+    const char *expression = reading->expressions->pdata[i];
+    const BaseField *field =
+        base_type_field (delta_metadata_schema (builder->metadata), builder->request->columns[i].column);
+
+    g_string_append (sql, i > 0 ? ", " : ", hash(");
+    g_string_append (sql, *expression != '\0' ? expression : "NULL::");
+    if (*expression == '\0')
+      duck_type_append_text (sql, field->type);
+  }
+  g_string_append (sql, ") AS \"the columns' hash\"");
+}
+
+/* Takes the items' rows from memory where they are, or worth to be. */
+static gboolean
+take_cached (Builder *builder, GError **error)
+{
+  for (guint i = 0; i < builder->items->len; i++) {
+    Item *item = builder->items->pdata[i];
+    const DeltaFooterNode *footer =
+        builder->use_footers ? delta_table_cached_footer (builder->table, item->path) : NULL;
+    g_auto (Reading) reading = { 0 };
+    g_autoptr (GString) select = g_string_new ("SELECT ");
+    g_autofree char *signature = item->reading;
+
+    make_reading (builder, footer, &reading);
+    for (guint k = 0; k < g_hash_table_size (reading.names); k++)
+      g_string_append_printf (select, "f.p%u, ", k);
+    g_string_append (select, "f.file_row_number::BIGINT AS file_row_number");
+    append_hash (builder, &reading, select);
+    append_reader (builder, &item, 1, &reading, select);
+    /* A file of the same name is another one. */
+    g_string_append_printf (select, " /* %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " */",
+                            delta_file_size_bytes (item->file), delta_file_modified_ms (item->file));
+    item->reading = g_strdup (signature);
+    if (!duck_cache_rows (delta_table_engine (builder->table), select->str, (guint64) guess_rows (item->file),
+                          builder->cancel, &item->cached, error))
+      return FALSE;
+    if (item->cached != NULL) {
+      g_free (item->reading);
+      item->reading = g_strconcat ("cached ", signature, NULL);
+    }
   }
   return TRUE;
 }
@@ -581,147 +682,6 @@ is_uniform (const FileValues *values)
                             !(first->real == 0 && signbit (first->real)));
 }
 
-static void
-append_int128 (GString *out, __int128 value)
-{
-  char digits[44];
-  char *at = digits + sizeof digits;
-  unsigned __int128 rest = value < 0 ? -(unsigned __int128) value : (unsigned __int128) value;
-
-  *--at = '\0';
-  do {
-    *--at = (char) ('0' + (int) (rest % 10));
-    rest /= 10;
-  } while (rest != 0);
-  if (value < 0)
-    *--at = '-';
-  g_string_append (out, at);
-}
-
-static void
-append_real (GString *out, double value)
-{
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-  if (isnan (value))
-    g_string_append (out, "'NaN'");
-  else if (isinf (value))
-    g_string_append (out, value > 0 ? "'Infinity'" : "'-Infinity'");
-  else
-    g_string_append_printf (out, "'%s'", g_ascii_dtostr (buffer, sizeof buffer, value));
-}
-
-/* `CAST(… AS DECIMAL(10,2))` of an unscaled value. */
-static void
-append_decimal (GString *out, __int128 unscaled, guint scale)
-{
-  g_autoptr (GString) digits = g_string_new (NULL);
-  gboolean negative = unscaled < 0;
-
-  append_int128 (digits, negative ? -unscaled : unscaled);
-  while (digits->len <= scale)
-    g_string_prepend_c (digits, '0');
-  if (scale > 0)
-    g_string_insert_c (digits, (gssize) (digits->len - scale), '.');
-  g_string_append_printf (out, "'%s%s'", negative ? "-" : "", digits->str);
-}
-
-static void
-append_literal (GString *out, const BaseType *type, const DeltaValue *value)
-{
-  g_autofree char *type_text = duck_type_text (type);
-
-  if (value->is_null) {
-    g_string_append_printf (out, "NULL::%s", type_text);
-    return;
-  }
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_DATE:
-    g_string_append (out, "(DATE '1970-01-01' + ");
-    append_int128 (out, value->integer);
-    g_string_append (out, "::INTEGER)");
-    return;
-  case BASE_TYPE_TIMESTAMP:
-  case BASE_TYPE_TIMESTAMP_NTZ:
-    g_string_append (out, base_type_kind (type) == BASE_TYPE_TIMESTAMP ? "timezone('UTC', make_timestamp("
-                                                                       : "(make_timestamp(");
-    append_int128 (out, value->integer);
-    g_string_append (out, "::BIGINT))");
-    return;
-  case BASE_TYPE_BINARY:
-    g_string_append (out, "from_hex('");
-    for (gsize i = 0; i < value->text_bytes; i++)
-      g_string_append_printf (out, "%02X", (guchar) value->text[i]);
-    g_string_append (out, "')");
-    return;
-  default:
-    break;
-  }
-  g_string_append (out, "CAST(");
-  if (base_type_kind (type) == BASE_TYPE_STRING) {
-    g_autofree char *text = g_strndup (value->text, value->text_bytes);
-    base_text_append_sql_literal (out, text);
-  } else if (base_type_kind (type) == BASE_TYPE_DECIMAL) {
-    append_decimal (out, value->integer, base_type_scale (type));
-  } else if (base_type_kind (type) == BASE_TYPE_FLOAT || base_type_kind (type) == BASE_TYPE_DOUBLE) {
-    append_real (out, value->real);
-  } else if (base_type_kind (type) == BASE_TYPE_BOOLEAN) {
-    g_string_append (out, value->integer != 0 ? "TRUE" : "FALSE");
-  } else {
-    append_int128 (out, value->integer);
-  }
-  g_string_append_printf (out, " AS %s)", type_text);
-}
-
-static DuckTableColumn
-table_column (const BaseType *type, const char *name)
-{
-  static const DuckKind kinds[] = {
-    [BASE_TYPE_BOOLEAN] = DUCK_KIND_BOOLEAN,
-    [BASE_TYPE_BYTE] = DUCK_KIND_TINYINT,
-    [BASE_TYPE_SHORT] = DUCK_KIND_SMALLINT,
-    [BASE_TYPE_INTEGER] = DUCK_KIND_INTEGER,
-    [BASE_TYPE_LONG] = DUCK_KIND_BIGINT,
-    [BASE_TYPE_FLOAT] = DUCK_KIND_FLOAT,
-    [BASE_TYPE_DOUBLE] = DUCK_KIND_DOUBLE,
-    [BASE_TYPE_DECIMAL] = DUCK_KIND_DECIMAL,
-    [BASE_TYPE_STRING] = DUCK_KIND_VARCHAR,
-    [BASE_TYPE_BINARY] = DUCK_KIND_BLOB,
-    [BASE_TYPE_DATE] = DUCK_KIND_DATE,
-    [BASE_TYPE_TIMESTAMP] = DUCK_KIND_TIMESTAMP_TZ,
-    [BASE_TYPE_TIMESTAMP_NTZ] = DUCK_KIND_TIMESTAMP,
-  };
-  DuckTableColumn column = { .name = name, .kind = kinds[base_type_kind (type)] };
-
-  if (column.kind == DUCK_KIND_DECIMAL) {
-    column.width = (guint8) base_type_precision (type);
-    column.scale = (guint8) base_type_scale (type);
-  }
-  return column;
-}
-
-static void
-set_cell (DuckTable *table, guint column, const BaseType *type, const DeltaValue *value)
-{
-  if (value->is_null)
-    return;
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_FLOAT:
-  case BASE_TYPE_DOUBLE:
-    duck_table_set_double (table, column, value->real);
-    break;
-  case BASE_TYPE_STRING:
-  case BASE_TYPE_BINARY:
-    duck_table_set_string (table, column, value->text, value->text_bytes);
-    break;
-  case BASE_TYPE_DECIMAL:
-    duck_table_set_int128 (table, column, value->integer);
-    break;
-  default:
-    duck_table_set_int64 (table, column, (gint64) value->integer);
-  }
-}
-
 /* Branches ------------------------------------------------------------------------------------------------------------ */
 
 /* Files [start, end) of the items, read by one text. */
@@ -747,7 +707,7 @@ static void
 append_values (Branch *branch, FileValues *values, GString *out)
 {
   if (is_uniform (values)) {
-    append_literal (out, values->type, &g_array_index (values->values, DeltaValue, 0));
+    delta_value_append_sql (out, values->type, &g_array_index (values->values, DeltaValue, 0));
     return;
   }
   values->index = 0;
@@ -785,7 +745,7 @@ delta_file_append_partition_literal (DeltaMetadata *metadata, DeltaFile *file, g
 
   if (!partition_value (file, field, delta_metadata_mapping (metadata), &value, error))
     return FALSE;
-  append_literal (sql, field->type, &value);
+  delta_value_append_sql (sql, field->type, &value);
   return TRUE;
 }
 
@@ -963,7 +923,7 @@ append_join (Branch *branch, GString *sql)
     if (values->index < 0)
       continue;
     g_ptr_array_add (names, g_strdup_printf ("v%d", values->index));
-    column = table_column (values->type, names->pdata[names->len - 1]);
+    column = delta_value_table_column (values->type, names->pdata[names->len - 1]);
     g_array_append_val (columns, column);
   }
   if (columns->len == 1)
@@ -975,7 +935,7 @@ append_join (Branch *branch, GString *sql)
     for (guint i = 0; i < branch->values->len; i++) {
       FileValues *values = branch->values->pdata[i];
       if (values->index >= 0)
-        set_cell (table, column++, values->type, &g_array_index (values->values, DeltaValue, row));
+        delta_value_set_cell (table, column++, values->type, &g_array_index (values->values, DeltaValue, row));
     }
     duck_table_end_row (table);
   }
@@ -1034,31 +994,25 @@ append_filter (Branch *branch, GString *sql)
   append_wanted_rows (branch, sql);
 }
 
-/* ` FROM read_parquet([paths], …`. With an explicit schema DuckDB looks into no file while it plans: without a number of rows it would
- * take the scan for the small side of a join, and it gives a single file one thread. */
 static void
-append_files (Branch *branch, GString *sql)
+append_files (Branch *branch, const Reading *reading, GString *sql)
 {
-  gint64 n_rows = 0;
+  DuckEngine *engine = delta_table_engine (branch->builder->table);
+  g_autofree DuckCached **cached = g_new0 (DuckCached *, branch->n_items);
+  guint64 handle;
 
-  g_string_append (sql, " FROM read_parquet([");
   for (guint i = 0; i < branch->n_items; i++) {
-    DeltaFile *file = branch->items[i]->file;
-    gint64 n_records = delta_file_n_records (file);
-
-    n_rows += n_records >= 0 ? n_records : delta_file_size_bytes (file) / GUESSED_ROW_BYTES + 1;
-    g_string_append (sql, i > 0 ? ", " : "");
-    duck_path_append (sql, branch->items[i]->path);
-    g_ptr_array_add (branch->builder->scan->files, delta_file_ref (file));
+    g_ptr_array_add (branch->builder->scan->files, delta_file_ref (branch->items[i]->file));
+    cached[i] = branch->items[i]->cached;
   }
-  if (branch->n_items == 1 && n_rows > ROW_GROUP_ROWS) {
-    DuckEngine *engine = delta_table_engine (branch->builder->table);
-    const char *empty = duck_engine_n_threads (engine) > 1 ? duck_engine_empty_parquet (engine) : NULL;
-
-    if (empty != NULL)
-      g_string_append_printf (sql, ", '%s'", empty);
+  if (cached[0] == NULL) {
+    append_reader (branch->builder, branch->items, branch->n_items, reading, sql);
+    return;
   }
-  g_string_append_printf (sql, "], hive_partitioning = false, explicit_cardinality = %" G_GINT64_FORMAT, n_rows);
+  handle = duck_engine_lend_cached (engine, cached, branch->n_items, "file_index",
+                                    has_hash (branch->builder) ? branch->builder->request->wanted : NULL);
+  duck_holds_add (branch->builder->scan->holds, engine, handle);
+  g_string_append_printf (sql, " FROM sluice_parts(%" G_GUINT64_FORMAT "::UBIGINT) f", handle);
 }
 
 static gboolean
@@ -1076,8 +1030,7 @@ append_branch (Branch *branch, GError **error)
     return FALSE;
   g_string_append (builder->sql, builder->sql->len > 0 ? " UNION ALL SELECT " : "SELECT ");
   g_string_append (builder->sql, outputs->str);
-  append_files (branch, builder->sql);
-  g_string_append_printf (builder->sql, ", schema = MAP{%s}) f", reading.map->str);
+  append_files (branch, &reading, builder->sql);
   append_join (branch, builder->sql);
   append_filter (branch, builder->sql);
   return TRUE;
@@ -1173,7 +1126,8 @@ delta_scan_new (DeltaSnapshot *snapshot, const DeltaScanRequest *request, BaseCa
                     "the table %s was opened without an engine to read Parquet", delta_table_location (builder.table));
     return NULL;
   }
-  if (!collect_items (&builder, error) || !sign_items (&builder, error) || !append_branches (&builder, error)) {
+  if (!collect_items (&builder, error) || !sign_items (&builder, error) ||
+      (request->again && !take_cached (&builder, error)) || !append_branches (&builder, error)) {
     base_error_add_context (error, "planning to read version %" G_GINT64_FORMAT " of %s",
                             delta_snapshot_version (snapshot), delta_table_location (builder.table));
     return NULL;

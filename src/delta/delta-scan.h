@@ -10,6 +10,7 @@
 #include "base-cancel.h"
 #include "delta-snapshot.h"
 #include "delta-vector.h"
+#include "duck-cache.h"
 
 #include <glib.h>
 
@@ -106,6 +107,11 @@ typedef struct {
   const DeltaScanInput *inputs;
   guint n_inputs;
   gboolean explicit_inputs; /* TRUE: @inputs even when there are none */
+  /* The same columns will be asked for again, by the next batch of a stream: what is read of a file may be kept in memory (duck-cache.h).
+   * For few and narrow columns. Not with @path_name. */
+  gboolean again;
+  /* (nullable): with @again: rows where hash(@columns) is not among these may be left out. */
+  DuckWanted *wanted;
   /* The values of @columns as another metadata of the same table names them; NULL = the snapshot's. */
   DeltaMetadata *metadata;
 } DeltaScanRequest;

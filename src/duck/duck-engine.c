@@ -12,12 +12,14 @@
 #include "duck-engine.h"
 
 #include "base-text.h"
-#include "duck-private.h"
+#include "duck-lend-private.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define INTERRUPT_PERIOD_US 2000
+#define CACHED_SHARE        32 /* of the memory limit, which does not count cached rows */
+#define MOST_CACHED_BYTES   ((guint64) 160 << 20)
 
 static gpointer
 interrupter_main (gpointer data)
@@ -101,6 +103,22 @@ set_option (duckdb_config config, const char *name, const char *value, GError **
                          value, name);
 }
 
+static gint64
+memory_limit (const DuckEngineOptions *options)
+{
+  return options->memory_limit_bytes > 0 ? options->memory_limit_bytes
+                                         : (gint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE) / 10 * 6;
+}
+
+static DuckCache *
+new_cache (const DuckEngineOptions *options)
+{
+  guint64 most_bytes = MIN ((guint64) memory_limit (options) / CACHED_SHARE, MOST_CACHED_BYTES);
+
+  return duck_cache_new (options->least_cached_rows > 0 ? options->least_cached_rows : duckdb_vector_size (),
+                         options->most_cached_bytes > 0 ? options->most_cached_bytes : most_bytes);
+}
+
 static gboolean
 set_options (DuckEngine *engine, duckdb_config config, const DuckEngineOptions *options, GError **error)
 {
@@ -114,10 +132,7 @@ set_options (DuckEngine *engine, duckdb_config config, const DuckEngineOptions *
     if (!set_option (config, fixed[i][0], fixed[i][1], error))
       return FALSE;
   }
-  gint64 memory = options->memory_limit_bytes;
-  if (memory <= 0)
-    memory = (gint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE) / 10 * 6;
-  g_autofree char *memory_text = g_strdup_printf ("%" G_GINT64_FORMAT "B", memory);
+  g_autofree char *memory_text = g_strdup_printf ("%" G_GINT64_FORMAT "B", memory_limit (options));
   g_autofree char *threads_text = g_strdup_printf ("%u", engine->n_threads);
   return set_option (config, "memory_limit", memory_text, error) &&
          set_option (config, "threads", threads_text, error) &&
@@ -179,6 +194,7 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   engine->kept = g_ptr_array_new ();
   engine->interrupts = g_ptr_array_new ();
   engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
+  engine->cache = new_cache (options);
   engine->temp_directory = own_temp_directory (options->temp_directory);
   if (!open_database (engine, options, error) || !duck_engine_init_kernels (engine, error) ||
       !duck_engine_init_lend (engine, error) || !set_defaults (engine, error))
@@ -237,6 +253,7 @@ duck_engine_unref (DuckEngine *engine)
   duckdb_close (&engine->database);
   duck_engine_clear_kernels (engine);
   duck_engine_clear_lend (engine);
+  duck_cache_free (engine->cache);
   free_kept (engine);
   if (engine->empty_fd >= 0)
     (void) close (engine->empty_fd);

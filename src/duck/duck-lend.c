@@ -31,6 +31,13 @@ struct DuckCounter {
   char *failed_row;
 };
 
+DuckLent *
+duck_lent_ref (DuckLent *lent)
+{
+  g_atomic_ref_count_inc (&lent->refs);
+  return lent;
+}
+
 void
 duck_lent_unref (gpointer data)
 {
@@ -51,6 +58,9 @@ duck_lent_unref (gpointer data)
     break;
   case DUCK_LENT_ROWS:
     duck_kept_free (lent->object);
+    break;
+  case DUCK_LENT_PARTS:
+    duck_parts_free (lent->object);
     break;
   case DUCK_LENT_PICKER:
     if (lent->picker->free != NULL)
@@ -151,6 +161,12 @@ guint64
 duck_lend_rows (DuckEngine *engine, gpointer kept)
 {
   return lend (engine, lent_new (DUCK_LENT_ROWS, kept));
+}
+
+guint64
+duck_lend_parts (DuckEngine *engine, gpointer parts)
+{
+  return lend (engine, lent_new (DUCK_LENT_PARTS, parts));
 }
 
 /* ---- holds ---- */
@@ -525,7 +541,8 @@ files_scan (duckdb_function_info info, duckdb_data_chunk output)
 
 gboolean
 duck_lend_table_function (DuckEngine *engine, const char *name, duckdb_table_function_bind_t bind,
-                          duckdb_table_function_init_t init, duckdb_table_function_t scan, GError **error)
+                          duckdb_table_function_init_t init, duckdb_table_function_init_t local,
+                          duckdb_table_function_t scan, GError **error)
 {
   duckdb_table_function function = duckdb_create_table_function ();
   duckdb_logical_type handle = duckdb_create_logical_type (DUCKDB_TYPE_UBIGINT);
@@ -536,6 +553,8 @@ duck_lend_table_function (DuckEngine *engine, const char *name, duckdb_table_fun
   duckdb_table_function_set_extra_info (function, engine, NULL);
   duckdb_table_function_set_bind (function, bind);
   duckdb_table_function_set_init (function, init);
+  if (local != NULL)
+    duckdb_table_function_set_local_init (function, local);
   duckdb_table_function_set_function (function, scan);
   duckdb_table_function_supports_projection_pushdown (function, true);
   duckdb_state state = duckdb_register_table_function (engine->kernel_connection, function);
@@ -550,8 +569,8 @@ duck_engine_init_lend (DuckEngine *engine, GError **error)
 {
   engine->lent = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, duck_lent_unref);
   return duck_engine_add_kernels (engine, lend_kernels, G_N_ELEMENTS (lend_kernels), engine, error) &&
-         duck_lend_table_function (engine, "sluice_files", files_bind, files_init, files_scan, error) &&
-         duck_rows_register (engine, error);
+         duck_lend_table_function (engine, "sluice_files", files_bind, files_init, NULL, files_scan, error) &&
+         duck_rows_register (engine, error) && duck_parts_register (engine, error);
 }
 
 void

@@ -48,6 +48,8 @@ typedef struct {
   GError *error;
 } DuckKeptError;
 
+typedef struct DuckCache DuckCache;
+
 struct DuckEngine {
   gatomicrefcount refs;
   duckdb_database database;
@@ -80,6 +82,8 @@ struct DuckEngine {
   GMutex lend_lock;
   guint64 last_handle; /* guarded by lend_lock */
   GHashTable *lent;    /* handle → DuckLent; guarded by lend_lock */
+
+  DuckCache *cache; /* has its own lock */
 };
 
 gboolean duck_engine_init_kernels (DuckEngine *engine, GError **error);

@@ -260,7 +260,7 @@ gboolean
 duck_rows_register (DuckEngine *engine, GError **error)
 {
   return duck_engine_add_kernels (engine, keep_kernels, G_N_ELEMENTS (keep_kernels), engine, error) &&
-         duck_lend_table_function (engine, "sluice_kept", kept_bind, kept_init, kept_scan, error);
+         duck_lend_table_function (engine, "sluice_kept", kept_bind, kept_init, NULL, kept_scan, error);
 }
 
 /* ---- for other rooms ---- */
@@ -301,22 +301,41 @@ keep_once (DuckRows *rows, const Kept *kept, const char *select, const char *tab
   return TRUE;
 }
 
-/* Leaves rows->relation NULL when a row was not taken. */
+/* Ends at the first row that was not taken; *@all says whether there was none. */
 static gboolean
-keep_or_stop (DuckRows *rows, Kept *kept, const char *select, BaseCancel *cancel, GError **error)
+fill (DuckSession *session, Kept *kept, const char *select, BaseCancel *cancel, gboolean *all, GError **error)
 {
   g_autofree char *sql = g_strconcat (select, " LIMIT 1", NULL);
-  g_autoptr (DuckResult) result = duck_session_query_materialized (rows->session, sql, cancel, error);
+  g_autoptr (DuckResult) result = duck_session_query_materialized (session, sql, cancel, error);
   const DuckChunk *chunk;
 
   if (result == NULL || !duck_result_next (result, &chunk, error))
     return FALSE;
-  if (chunk != NULL)
-    return TRUE;
-  if (kept->names == NULL)
+  *all = chunk == NULL;
+  if (*all && kept->names == NULL)
     duck_result_copy_columns (result, &kept->n_columns, &kept->names, &kept->types);
-  use_kept (rows, kept);
   return TRUE;
+}
+
+/* Leaves rows->relation NULL when a row was not taken. */
+static gboolean
+keep_or_stop (DuckRows *rows, Kept *kept, const char *select, BaseCancel *cancel, GError **error)
+{
+  gboolean all;
+
+  if (!fill (rows->session, kept, select, cancel, &all, error))
+    return FALSE;
+  if (all)
+    use_kept (rows, kept);
+  return TRUE;
+}
+
+static char *
+keeping_text (const char *select, guint64 handle)
+{
+  return g_strdup_printf ("SELECT * FROM (SELECT * FROM (%s) LIMIT 9223372036854775807) \"kept row\""
+                          " WHERE NOT sluice_keep(%" G_GUINT64_FORMAT "::UBIGINT, \"kept row\")",
+                          select, handle);
 }
 
 static gboolean
@@ -326,10 +345,7 @@ keep (DuckRows *rows, const char *select, guint64 max_bytes, const char *table, 
   Kept *kept = kept_new (max_bytes);
 
   rows->handle = duck_lend_rows (rows->session->engine, kept);
-  g_autofree char *keeping =
-      g_strdup_printf ("SELECT * FROM (SELECT * FROM (%s) LIMIT 9223372036854775807) \"kept row\""
-                       " WHERE NOT sluice_keep(%" G_GUINT64_FORMAT "::UBIGINT, \"kept row\")",
-                       select, rows->handle);
+  g_autofree char *keeping = keeping_text (select, rows->handle);
   gboolean good =
       once ? keep_once (rows, kept, keeping, table, cancel, error) : keep_or_stop (rows, kept, keeping, cancel, error);
   if (rows->relation == NULL)
@@ -392,4 +408,48 @@ gboolean
 duck_rows_is_table (const DuckRows *rows)
 {
   return rows->is_table;
+}
+
+/* ---- for duck-cache.c and duck-parts.c ---- */
+
+/* Of whole chunks, as they lie in memory. */
+static guint64
+bytes_in_memory (const Kept *kept)
+{
+  guint64 n_slots = kept->chunks->len * duckdb_vector_size ();
+
+  return kept->n_bytes + (n_slots - kept->n_rows) * kept->n_columns * sizeof (gint64);
+}
+
+gboolean
+duck_rows_keep (DuckSession *session, const char *select, guint64 max_bytes, BaseCancel *cancel, DuckLent **lent,
+                guint64 *n_bytes, GError **error)
+{
+  Kept *kept = kept_new (max_bytes);
+  guint64 handle = duck_lend_rows (session->engine, kept);
+  g_autofree char *keeping = keeping_text (select, handle);
+  gboolean all = FALSE, good = fill (session, kept, keeping, cancel, &all, error);
+
+  *lent = NULL;
+  *n_bytes = bytes_in_memory (kept);
+  if (good && all)
+    good = (*lent = duck_lent_find (session->engine, handle, DUCK_LENT_ROWS, error)) != NULL;
+  duck_engine_take_back (session->engine, handle);
+  return good;
+}
+
+void
+duck_kept_columns (const DuckLent *lent, guint *n_columns, char *const **names, const duckdb_logical_type **types)
+{
+  const Kept *kept = duck_lent_object (lent);
+
+  *n_columns = kept->n_columns;
+  *names = kept->names;
+  *types = kept->types;
+}
+
+GPtrArray *
+duck_kept_chunks (const DuckLent *lent)
+{
+  return ((const Kept *) duck_lent_object (lent))->chunks;
 }

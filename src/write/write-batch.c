@@ -115,6 +115,7 @@ write_batch_free (WriteBatch *batch)
 {
   if (batch == NULL)
     return;
+  (void) write_stage_wait (batch, NULL); /* whoever gives up has an error already */
   if (!batch->is_spent)
     remove_published (batch);
   g_ptr_array_unref (batch->staged);
@@ -241,6 +242,8 @@ write_batch_counters (WriteBatch *batch)
 gboolean
 write_batch_is_empty (WriteBatch *batch)
 {
+  if (batch->beside != NULL)
+    return FALSE;
   for (guint i = 0; i < batch->staged->len; i++) {
     if (((WriteStagedFile *) g_ptr_array_index (batch->staged, i))->kind != WRITE_FILE_SIDE)
       return FALSE;
@@ -272,6 +275,15 @@ need_layout (WriteBatch *batch, GError **error)
          base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "Rows were given to a table that has no metadata yet.");
 }
 
+void
+write_batch_count_rows (WriteBatch *batch, WriteRowsFlags flags, guint64 n_rows)
+{
+  batch->counters.n_rows_added += n_rows;
+  batch->counters.n_rows_output += n_rows;
+  if ((flags & WRITE_ROWS_CHANGE_TYPE) != 0)
+    batch->counters.n_change_rows += n_rows;
+}
+
 gboolean
 write_batch_rows (WriteBatch *batch, const char *sql, WriteRowsFlags flags, guint64 *n_rows, GError **error)
 {
@@ -285,13 +297,12 @@ write_batch_rows (WriteBatch *batch, const char *sql, WriteRowsFlags flags, guin
   if (checked == NULL)
     return FALSE;
   WriteStage stage = { .kind = WRITE_FILE_DATA, .select = checked, .flags = flags };
+  if ((flags & WRITE_ROWS_BESIDE) != 0 && write_stage_is_small (batch))
+    return write_stage_begin (batch, &stage, g_steal_pointer (&hold), error);
   guint64 n_written = 0;
   if (!write_stage_run (batch, &stage, &n_written, error))
     return FALSE;
-  batch->counters.n_rows_added += n_written;
-  batch->counters.n_rows_output += n_written;
-  if ((flags & WRITE_ROWS_CHANGE_TYPE) != 0)
-    batch->counters.n_change_rows += n_written;
+  write_batch_count_rows (batch, flags, n_written);
   if (n_rows != NULL)
     *n_rows = n_written;
   return TRUE;
@@ -418,8 +429,9 @@ gboolean
 write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitResult *result, GError **error)
 {
   g_return_val_if_fail (!batch->is_spent, FALSE);
-  if (!base_cancel_check (batch->cancel, error) || !write_deletions_apply (batch, error) ||
-      !write_identity_settle (batch, error) || !publish (batch, error) || !add_actions (batch, error))
+  if (!write_stage_wait (batch, error) || !base_cancel_check (batch->cancel, error) ||
+      !write_deletions_apply (batch, error) || !write_identity_settle (batch, error) || !publish (batch, error) ||
+      !add_actions (batch, error))
     return FALSE;
   set_commit_info (batch, commit);
 

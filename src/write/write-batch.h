@@ -111,6 +111,10 @@ typedef enum {
   WRITE_ROWS_CHANGE_TYPE = 1 << 2, /* the text has _change_type (insert or update_postimage): the files are named in cdc
                                            * actions too, so that no row is written twice (cdf.md 3.4a); only when the feed is on */
   WRITE_ROWS_CHECKED = 1 << 3,     /* constraints are known to hold: rows copied from the same table */
+  /* The text may run in a session and a thread of its own while the caller goes on, which is done where the rows are too few for
+   * several threads: it names no temporary table, what it uses lives until the batch's end, @n_rows is NULL, and its errors may come
+   * from write_batch_commit(). */
+  WRITE_ROWS_BESIDE = 1 << 4,
 } WriteRowsFlags;
 
 /**

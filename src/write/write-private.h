@@ -39,6 +39,8 @@ typedef struct {
 } WriteHidden;
 GArray *write_hidden_new (void); /* (transfer full) (element-type WriteHidden): frees its elements */
 
+typedef struct WriteRun WriteRun;
+
 struct WriteBatch {
   DeltaTable *table;
   DeltaSnapshot *snapshot; /* (nullable) */
@@ -51,6 +53,7 @@ struct WriteBatch {
   GArray *hidden; /* WriteHidden */
   guint64 n_rows_expected, n_rows_per_file;
 
+  WriteRun *beside;       /* (nullable): a stage whose thread has not been waited for */
   GPtrArray *staged;      /* WriteStagedFile */
   GPtrArray *directories; /* char *: scratch directories to remove in the end */
   GPtrArray *published;   /* char *: keys that exist and are named by no commit yet */
@@ -76,6 +79,15 @@ typedef struct {
 } WriteStage;
 /* Runs the text into Parquet files and adds them to batch->staged. @n_rows: (out) (optional). */
 gboolean write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error);
+/* Whether DuckDB compresses the expected rows in one thread: it does with less than half a row group. */
+gboolean write_stage_is_small (const WriteBatch *batch);
+/* The same in a thread of its own. @hold: (transfer full) (nullable): what the text needs. */
+gboolean write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hold, GError **error);
+/* Waits for what was begun. */
+gboolean write_stage_wait (WriteBatch *batch, GError **error);
+
+/* write-batch.c: rows of a stage of rows. */
+void write_batch_count_rows (WriteBatch *batch, WriteRowsFlags flags, guint64 n_rows);
 
 /* write-identity.c */
 gboolean write_identity_is (const BaseField *field);

@@ -197,45 +197,149 @@ scratch_directory (WriteBatch *batch, GError **error)
   return g_steal_pointer (&path);
 }
 
+/* ---- running ---- */
+
+/* One COPY: everything that it needs, so that it may run in another thread, and what it gave. */
+struct WriteRun {
+  WriteStage stage;
+  char *sql, *field_ids;
+  char **partition_by; /* (nullable) */
+  const char *directory;
+  DuckCopyOptions options;
+  DuckSession *session; /* the batch's, or @own */
+  DuckSession *own;     /* (nullable) */
+  BaseCancel *cancel;
+  RelationText *hold; /* (nullable) */
+  GThread *thread;    /* (nullable) */
+  GPtrArray *files;   /* (element-type DuckCopyFile) */
+  GError *error;
+};
+
+static void
+run_free (WriteRun *run)
+{
+  g_free (run->sql);
+  g_free (run->field_ids);
+  g_strfreev (run->partition_by);
+  duck_session_free (run->own);
+  relation_text_free (run->hold);
+  g_clear_pointer (&run->files, g_ptr_array_unref);
+  g_clear_error (&run->error);
+  g_free (run);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (WriteRun, run_free)
+
+static WriteRun *
+run_new (WriteBatch *batch, const WriteStage *stage, GError **error)
+{
+  guint n_partitions = stage->moved_like == NULL ? write_layout_n_partitions (batch->layout) : 0;
+  g_autoptr (WriteRun) run = g_new0 (WriteRun, 1);
+
+  run->stage = *stage;
+  run->session = batch->session;
+  run->cancel = batch->cancel;
+  run->partition_by = g_new0 (char *, n_partitions + 1);
+  for (guint i = 0; i < n_partitions; i++)
+    run->partition_by[i] = partition_alias (batch, i);
+  run->sql = stage_text (batch, stage, run->partition_by);
+  run->field_ids = write_layout_field_ids (batch->layout);
+  run->options = (DuckCopyOptions){
+    .compression = write_batch_codec (batch),
+    .compression_level = codec_level (batch),
+    .field_ids = run->field_ids,
+    .dictionary_rows = stage->moved_like == NULL ? dictionary_rows (batch) : 0,
+    .no_bloom_filters = has_binary (batch->layout),
+    .partition_by = n_partitions > 0 ? (const char *const *) run->partition_by : NULL,
+  };
+  if (stage->moved_like != NULL)
+    run->options.row_groups_per_file = G_MAXINT32; /* one file: the caller chose how much goes into it */
+  else if (n_partitions == 0)
+    run->options.row_groups_per_file = (gint64) MAX ((batch->n_rows_per_file + ROW_GROUP_ROWS / 2) / ROW_GROUP_ROWS, 1);
+  run->directory = scratch_directory (batch, error);
+  return run->directory != NULL ? g_steal_pointer (&run) : NULL;
+}
+
+static gpointer
+copy (gpointer data)
+{
+  WriteRun *run = data;
+
+  run->files =
+      duck_session_copy_parquet (run->session, run->sql, run->directory, &run->options, run->cancel, &run->error);
+  return NULL;
+}
+
+static gboolean
+take_files (WriteBatch *batch, WriteRun *run, guint64 *n_rows, GError **error)
+{
+  *n_rows = 0;
+  if (run->files == NULL) {
+    g_propagate_error (error, g_steal_pointer (&run->error));
+    return FALSE;
+  }
+  for (guint i = 0; i < run->files->len; i++) {
+    const DuckCopyFile *copied = g_ptr_array_index (run->files, i);
+    if (copied->n_rows == 0)
+      continue;
+    *n_rows += (guint64) copied->n_rows;
+    take_file (batch, &run->stage, copied);
+  }
+  return TRUE;
+}
+
 gboolean
 write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n_rows, GError **error)
 {
-  guint n_partitions = stage->moved_like == NULL ? write_layout_n_partitions (batch->layout) : 0;
-  g_auto (GStrv) partition_by = g_new0 (char *, n_partitions + 1);
-  for (guint i = 0; i < n_partitions; i++)
-    partition_by[i] = partition_alias (batch, i);
-  g_autofree char *sql = stage_text (batch, stage, partition_by);
-  g_autofree char *field_ids = write_layout_field_ids (batch->layout);
-  DuckCopyOptions options = {
-    .compression = write_batch_codec (batch),
-    .compression_level = codec_level (batch),
-    .field_ids = field_ids,
-    .dictionary_rows = stage->moved_like == NULL ? dictionary_rows (batch) : 0,
-    .no_bloom_filters = has_binary (batch->layout),
-    .partition_by = n_partitions > 0 ? (const char *const *) partition_by : NULL,
-  };
-  if (stage->moved_like != NULL)
-    options.row_groups_per_file = G_MAXINT32; /* one file: the caller chose how much goes into it */
-  else if (n_partitions == 0)
-    options.row_groups_per_file = (gint64) MAX ((batch->n_rows_per_file + ROW_GROUP_ROWS / 2) / ROW_GROUP_ROWS, 1);
+  g_autoptr (WriteRun) run = run_new (batch, stage, error);
+  guint64 n_copied;
 
-  const char *directory = scratch_directory (batch, error);
-  if (directory == NULL)
+  if (run == NULL)
     return FALSE;
-  g_autoptr (GPtrArray) files =
-      duck_session_copy_parquet (batch->session, sql, directory, &options, batch->cancel, error);
-  if (files == NULL)
+  copy (run);
+  if (!take_files (batch, run, &n_copied, error))
     return FALSE;
-  guint64 total = 0;
-  for (guint i = 0; i < files->len; i++) {
-    const DuckCopyFile *copied = g_ptr_array_index (files, i);
-    if (copied->n_rows == 0)
-      continue;
-    total += (guint64) copied->n_rows;
-    take_file (batch, stage, copied);
-  }
   if (n_rows != NULL)
-    *n_rows = total;
+    *n_rows = n_copied;
+  return TRUE;
+}
+
+gboolean
+write_stage_is_small (const WriteBatch *batch)
+{
+  return batch->n_rows_expected > 0 && batch->n_rows_expected < ROW_GROUP_ROWS / 2;
+}
+
+gboolean
+write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hold, GError **error)
+{
+  g_autoptr (WriteRun) run = NULL;
+
+  if (!write_stage_wait (batch, error) || (run = run_new (batch, stage, error)) == NULL) {
+    relation_text_free (hold);
+    return FALSE;
+  }
+  run->hold = hold;
+  if ((run->own = duck_session_new (duck_session_engine (batch->session), error)) == NULL ||
+      !duck_session_set_time_zone (run->own, duck_session_time_zone (batch->session), error))
+    return FALSE;
+  run->session = run->own;
+  run->thread = g_thread_new ("copy", copy, run);
+  batch->beside = g_steal_pointer (&run);
+  return TRUE;
+}
+
+gboolean
+write_stage_wait (WriteBatch *batch, GError **error)
+{
+  g_autoptr (WriteRun) run = g_steal_pointer (&batch->beside);
+  guint64 n_rows;
+
+  if (run == NULL)
+    return TRUE;
+  g_thread_join (run->thread);
+  if (!take_files (batch, run, &n_rows, error))
+    return FALSE;
+  write_batch_count_rows (batch, run->stage.flags, n_rows);
   return TRUE;
 }
 

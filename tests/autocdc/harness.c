@@ -1342,7 +1342,7 @@ main (int argc, char **argv)
                              { "threads", 0, 0, G_OPTION_ARG_INT, &n_threads, "sessions at once", "N" },
                              { NULL, 0, 0, 0, NULL, NULL, NULL } };
   g_autoptr (GOptionContext) options = g_option_context_new (NULL);
-  DuckEngineOptions engine = { .n_threads = 1 };
+  DuckEngineOptions engine = { .n_threads = 1, .least_cached_rows = 1 };
   gint64 begin = g_get_monotonic_time ();
 
   g_option_context_add_main_entries (options, entries, NULL);

@@ -1282,7 +1282,7 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-  DuckEngineOptions options = { .n_threads = 1 };
+  DuckEngineOptions options = { .n_threads = 1, .least_cached_rows = 1 };
   int status;
 
   g_test_init (&argc, &argv, NULL);

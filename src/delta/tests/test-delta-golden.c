@@ -72,6 +72,14 @@ number (const json_t *object, const char *name)
 }
 
 static gboolean
+same_rows (const CanonSummary *a, const CanonSummary *b)
+{
+  g_autofree char *one = canon_digest_text (a), *other = canon_digest_text (b);
+
+  return a->n_rows == b->n_rows && g_str_equal (one, other);
+}
+
+static gboolean
 summarize (Run *run, DeltaSnapshot *snapshot, CanonSummary *summary, GError **error)
 {
   BaseType *schema = delta_snapshot_schema (snapshot);
@@ -79,18 +87,29 @@ summarize (Run *run, DeltaSnapshot *snapshot, CanonSummary *summary, GError **er
   g_autofree DeltaScanColumn *columns = g_new0 (DeltaScanColumn, n_columns);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   DeltaScanRequest request = { .columns = columns, .n_columns = n_columns };
-  g_autoptr (DeltaScan) scan = NULL;
 
   for (guint i = 0; i < n_columns; i++) {
     g_ptr_array_add (names, g_strdup_printf ("c%u", i));
     columns[i] = (DeltaScanColumn){ i, names->pdata[i] };
   }
-  scan = delta_scan_new (snapshot, &request, NULL, error);
-  if (scan == NULL)
-    return FALSE;
-  if (g_getenv ("GOLDEN_SQL") != NULL)
-    g_printerr ("%s\n", delta_scan_sql (scan));
-  return canon_query (run->session, delta_scan_sql (scan), schema, g_getenv ("GOLDEN_ROWS") != NULL, summary, error);
+  /* At the second time the rows go into memory, at the third they come from there. */
+  request.again = TRUE;
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (DeltaScan) scan = delta_scan_new (snapshot, &request, NULL, error);
+    CanonSummary again;
+
+    if (scan == NULL)
+      return FALSE;
+    if (i == 0 && g_getenv ("GOLDEN_SQL") != NULL)
+      g_printerr ("%s\n", delta_scan_sql (scan));
+    if (!canon_query (run->session, delta_scan_sql (scan), schema, i == 0 && g_getenv ("GOLDEN_ROWS") != NULL,
+                      i == 0 ? summary : &again, error))
+      return FALSE;
+    if (i > 0 && !same_rows (summary, &again))
+      return base_error_set (error, SLUICE_ERROR_INTERNAL_ERROR, "its rows are others when they are read again (%u)",
+                             i);
+  }
+  return TRUE;
 }
 
 static void
@@ -221,7 +240,7 @@ test_tables (void)
   run.directory = canon_golden_directory ("delta");
   if (run.directory == NULL)
     return;
-  run.engine = duck_engine_new (NULL, &error);
+  run.engine = duck_engine_new (&(DuckEngineOptions){ .least_cached_rows = 1 }, &error);
   g_assert_no_error (error);
   run.session = duck_session_new (run.engine, &error);
   g_assert_no_error (error);

@@ -400,6 +400,65 @@ test_constraints_refuse_rows (Fixture *fixture, gconstpointer data G_GNUC_UNUSED
   g_assert_cmpstr (error->message, ==, "NOT NULL constraint violated for column: id.");
 }
 
+/* What is written beside is in the commit, whatever else was done meanwhile. */
+static void
+test_rows_beside (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  g_autoptr (GError) error = NULL;
+  const char *const properties[] = { "delta.enableChangeDataFeed", "true", NULL };
+  create_table (fixture, two_columns, NULL, properties);
+  WriteOptions options = plain_options ();
+  options.n_rows_expected = 1000;
+  g_autoptr (WriteBatch) batch = begin (fixture, &options);
+  WriteSideFile side = { 0 };
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *sql =
+        g_strdup_printf ("SELECT range + %u AS c0, 'n' AS c1, 'insert' AS _change_type FROM range(1000)", 1000 * i);
+    write_batch_rows (batch, sql, WRITE_ROWS_BESIDE | WRITE_ROWS_CHANGE_TYPE, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_false (write_batch_is_empty (batch));
+  }
+  write_batch_changes (batch, "SELECT 7000::BIGINT AS c0, 'a' AS c1, 'delete' AS _change_type", NULL, &error);
+  g_assert_no_error (error);
+  write_batch_side_file (batch, "_state", "SELECT 1 AS a", &side, &error);
+  g_assert_no_error (error);
+  write_side_file_clear (&side);
+  commit (batch, "WRITE");
+  g_assert_cmpuint (write_batch_counters (batch)->n_rows_added, ==, 3000);
+  g_assert_cmpuint (write_batch_counters (batch)->n_change_rows, ==, 3001);
+  g_autofree char *sum = read_table (fixture, "c0", NULL);
+  g_assert_true (g_str_has_prefix (sum, "0;1;10;100;1000;1001;"));
+  g_auto (GStrv) rows = g_strsplit (sum, ";", 0);
+  g_assert_cmpuint (g_strv_length (rows), ==, 3000);
+}
+
+static void
+test_errors_beside (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  g_autoptr (GError) error = NULL;
+  const char *const columns[] = { "!id", "long", "name", "string", NULL };
+  const char *sql = "SELECT CASE WHEN range < 999 THEN range END AS c0, 'a' AS c1 FROM range(1000)";
+  create_table (fixture, columns, NULL, NULL);
+  for (guint i = 0; i < 3; i++) { /* told by the commit, by the next rows, or to nobody */
+    WriteOptions options = plain_options ();
+    options.n_rows_expected = 1000;
+    g_autoptr (WriteBatch) batch = begin (fixture, &options);
+    DeltaCommitResult result = { 0 };
+    WriteCommit commit = { .operation = "WRITE" };
+
+    g_assert_true (write_batch_rows (batch, sql, WRITE_ROWS_BESIDE, NULL, &error));
+    if (i == 0)
+      g_assert_false (write_batch_commit (batch, &commit, &result, &error));
+    if (i == 1)
+      g_assert_false (write_batch_rows (batch, sql, WRITE_ROWS_BESIDE, NULL, &error));
+    if (i < 2)
+      g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_NOT_NULL_CONSTRAINT_VIOLATED);
+    g_clear_error (&error);
+    delta_commit_result_clear (&result);
+  }
+  assert_table (fixture, "c0", "");
+}
+
 static void
 test_append_only_refuses_deletes (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
@@ -482,6 +541,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  ADD ("rows-beside", NULL, test_rows_beside);
+  ADD ("errors-beside", NULL, test_errors_beside);
   ADD ("rows-come-back", NULL, test_rows_come_back);
   ADD ("no-rows-make-no-file", NULL, test_no_rows_make_no_file);
   ADD ("large-batches-are-split", NULL, test_large_batches_are_split);
