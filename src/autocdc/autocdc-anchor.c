@@ -24,7 +24,7 @@ autocdc_has_anchor (const AutoCdcWork *work)
 {
   return (work->plan->type == AUTOCDC_SCD2 ||
           (work->plan->type == AUTOCDC_BITEMPORAL && autocdc_batch_authors_all (work))) &&
-         !work->is_partial && !work->has_statements && work->layout->domain->n_adopted == 0;
+         !work->has_statements && work->layout->domain->n_adopted == 0;
 }
 
 void
@@ -40,13 +40,17 @@ autocdc_find_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
   g_autoptr (GBytes) all = autocdc_first_fields (autocdc_work_n_fields (work));
   g_autoptr (GString) set = g_string_new (NULL);
+  gint64 n_rows;
 
   if (work->plan->type != AUTOCDC_SCD2 || !work->from_anchor || !work->has_rows ||
       (!work->is_partial && work->has_one_set && g_bytes_equal (work->sets->pdata[0], all)))
     return TRUE;
+  if (!autocdc_work_count (work, "SELECT count(*) FROM {rows}", &n_rows, error))
+    return FALSE;
+  if (n_rows == 0)
+    return TRUE;
   autocdc_append_set (set, all);
   autocdc_work_take (work, "all fields", g_steal_pointer (&set));
-  autocdc_define_anchors (work);
   work->has_before = TRUE;
   if (!work->is_partial)
     autocdc_add_set (work, all);

@@ -539,12 +539,16 @@ autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **err
       end = base_type_field_index (present, AUTOCDC_END_AT, TRUE);
   g_autoptr (GString) columns = g_string_new (NULL);
   g_autoptr (DeltaScan) scan = NULL;
-  guint n_skips = work->skips->len;
+  GArray *skips = work->skips;
+  DeltaPredicate over = { .column = (guint) end, .op = DELTA_PREDICATE_IS_NOT_NULL };
   g_autofree char *list = NULL, *ends = NULL;
 
-  work->skips->len = work->n_key_skips; /* these rows may have been over before the batch */
+  work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
+  g_array_append_vals (work->skips, skips->data, work->n_key_skips);
+  g_array_append_val (work->skips, over);
   scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
-  work->skips->len = n_skips;
+  g_array_unref (work->skips);
+  work->skips = skips;
   if (!scan)
     return FALSE;
   for (guint i = 0; i < work->layout->domain->keys->len; i++)
@@ -560,8 +564,8 @@ autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **err
   ends = autocdc_work_text (work, columns->str);
   autocdc_work_set (work, "ends there", ends);
   return autocdc_work_make (work, "before",
-                            "SELECT {before columns} FROM ({scan}) t JOIN (SELECT * FROM {anchors} WHERE hash({K})"
-                            " IS NOT NULL) q ON {scan keys} AND {ends there}",
+                            "SELECT {before columns} FROM ({scan}) t JOIN (SELECT {K}, min({O:st}) AS lo FROM {rows}"
+                            " WHERE hash({K}) IS NOT NULL GROUP BY {K}) q ON {scan keys} AND {ends there}",
                             NULL, error);
 }
 

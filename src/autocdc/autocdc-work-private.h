@@ -233,7 +233,7 @@ gboolean autocdc_has_anchor (const AutoCdcWork *work);
 void autocdc_define_anchors (AutoCdcWork *work);
 /* {before} where facts inherit from before the anchor. */
 gboolean autocdc_find_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* {before} of {anchors}. */
+/* {before} of {rows}. */
 gboolean autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* Takes it out of {histories}. */
 void autocdc_forget_before (AutoCdcWork *work);
