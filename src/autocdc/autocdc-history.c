@@ -57,17 +57,24 @@ static void
 set_inherited (AutoCdcWork *work)
 {
   g_autoptr (GString) inherited = g_string_new (NULL);
+  gboolean any = FALSE;
 
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
-    if (autocdc_work_authored (work, i) != AUTOCDC_AUTHORED_SOMETIMES)
+    if (autocdc_work_authored (work, i) != AUTOCDC_AUTHORED_SOMETIMES) {
       g_string_append_printf (inherited, ", v%u", i);
-    else
+    } else {
+      any = TRUE;
       g_string_append_printf (inherited,
                               ", last_value(CASE WHEN a%u THEN struct_pack(x := v%u) END IGNORE NULLS) OVER"
                               " (PARTITION BY {line}, gap ORDER BY o ROWS UNBOUNDED PRECEDING).x AS v%u",
                               i, i, i);
+    }
   }
   g_autofree char *text = autocdc_work_text (work, inherited->str);
+  g_autofree char *gap =
+      autocdc_work_text (work, any ? ", sum(d::INTEGER) OVER (PARTITION BY {line} ORDER BY o) AS gap" : "");
+
+  autocdc_work_set (work, "gap", gap);
 
   autocdc_work_set (work, "inherited", text);
 }
@@ -107,7 +114,7 @@ autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, G
   return autocdc_work_make (
       work, "histories",
       "WITH step AS (SELECT {steps}),"
-      " segment AS (SELECT *, sum(d::INTEGER) OVER (PARTITION BY {line} ORDER BY o) AS gap FROM step),"
+      " segment AS (SELECT *{gap} FROM step),"
       " state AS (SELECT {line}, s, o, d{inherited} FROM segment),"
       " run AS (SELECT *, NOT d AND (coalesce(lag(d) OVER w, true){changes}) AS first FROM state"
       " WINDOW w AS (PARTITION BY {line} ORDER BY o)),"

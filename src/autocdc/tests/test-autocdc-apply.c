@@ -1146,6 +1146,25 @@ test_several_events_of_a_key (void)
   assert_has_row (bench, "6,b,1,2");
 }
 
+/* A map is the same whatever its entries' order. */
+static void
+test_order_of_map_entries (void)
+{
+  static const AutoCdcType types[] = { AUTOCDC_SCD1, AUTOCDC_SCD2, AUTOCDC_BITEMPORAL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    g_autoptr (Bench) bench = bench_new (types[i]);
+    const char *schema = "id BIGINT, m MAP<STRING, INT>, q BIGINT, y BIGINT, op STRING";
+
+    if (types[i] != AUTOCDC_BITEMPORAL)
+      bench->flow.except_columns = except_system;
+    apply_ok (bench, schema, "(1::BIGINT, MAP {'a': 1, 'b': 2}, 1::BIGINT, 1::BIGINT, 'U')");
+    g_assert_cmpuint (
+        apply_ok (bench, schema, "(1::BIGINT, MAP {'b': 2, 'a': 1}, 2::BIGINT, 2::BIGINT, 'U')").n_upserted_rows, ==,
+        0);
+  }
+}
+
 /* What the anchor's own event does not author stands in the row before it. */
 static void
 test_anchors_inherit (void)
@@ -1321,6 +1340,7 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/files-of-the-past-are-not-read", test_files_of_the_past_are_not_read);
   g_test_add_func ("/autocdc/apply/beliefs-inherit", test_beliefs_inherit);
   g_test_add_func ("/autocdc/apply/anchors-inherit", test_anchors_inherit);
+  g_test_add_func ("/autocdc/apply/order-of-map-entries", test_order_of_map_entries);
   g_test_add_func ("/autocdc/apply/several-events-of-a-key", test_several_events_of_a_key);
   g_test_add_func ("/autocdc/apply/rows-that-are-over-lie-apart", test_rows_that_are_over_lie_apart);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
