@@ -378,14 +378,21 @@ compute (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   if (work->clears && !is_empty)
     return autocdc_add_truncated_keys (work, snapshot, error) && autocdc_look_up (work, snapshot, error) &&
            compute_generally (work, snapshot, error) && autocdc_find_cleared (work, snapshot, error);
-  if (autocdc_simple_history_applies (work))
-    return autocdc_simple_history_split (work, snapshot, &n_complex, error) &&
-           (n_complex == 0 || compute_generally (work, snapshot, error)) && autocdc_simple_history_add (work, error);
+  if (autocdc_simple_history_applies (work)) {
+    if (!autocdc_simple_history_split (work, snapshot, &n_complex, error) ||
+        (n_complex > 0 && !compute_generally (work, snapshot, error)))
+      return FALSE;
+    autocdc_simple_history_add (work);
+    return TRUE;
+  }
   if (!autocdc_simple_applies (work))
     return autocdc_look_up (work, snapshot, error) && compute_generally (work, snapshot, error);
   /* SCD 1: most keys need their sequences compared and nothing else. */
-  return autocdc_simple_split (work, snapshot, feed, &n_complex, error) &&
-         (n_complex == 0 || compute_generally (work, snapshot, error)) && autocdc_simple_add (work, error);
+  if (!autocdc_simple_split (work, snapshot, feed, &n_complex, error) ||
+      (n_complex > 0 && !compute_generally (work, snapshot, error)))
+    return FALSE;
+  autocdc_simple_add (work);
+  return TRUE;
 }
 
 /* A run that has written batches finds their memory, unless somebody replaced the table. */

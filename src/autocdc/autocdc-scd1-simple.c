@@ -137,35 +137,31 @@ autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_
   return *n_complex == 0 || autocdc_set_aside (work, snapshot, with_old_rows, error);
 }
 
-gboolean
-autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes, GError **error)
+void
+autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes)
 {
   g_autofree char *both = g_strconcat ("SELECT * FROM {diff} UNION ALL ", diff, NULL);
   g_autofree char *both_marks = g_strconcat ("SELECT rr, fi, rn, act FROM {marks} UNION ALL ", marks, NULL);
   g_autofree char *both_facts = g_strconcat ("FROM {add} UNION ALL ", deletes, NULL);
 
   autocdc_set_no_values (work);
-  if (!work->has_general)
-    work->n_add = 0;
-  if (work->n_simple_deletes > 0 &&
-      !autocdc_work_make (work, "add", work->has_general ? both_facts : deletes, &work->n_add, error))
-    return FALSE;
   /* Their rows are joined where they are written, not copied before. */
+  if (work->n_simple_deletes > 0)
+    autocdc_work_define (work, "add", work->has_general ? both_facts : deletes);
+  work->n_add = (work->has_general ? work->n_add : 0) + work->n_simple_deletes;
   autocdc_work_define (work, "diff", work->has_general ? both : diff);
   autocdc_work_define (work, "marks", work->has_general ? both_marks : marks);
-  return TRUE;
 }
 
-gboolean
-autocdc_simple_add (AutoCdcWork *work, GError **error)
+void
+autocdc_simple_add (AutoCdcWork *work)
 {
-  return autocdc_add_simple (
+  autocdc_add_simple (
       work,
       "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, NULL AS ho,"
       " {batch set} AS hb, 0::BIGINT AS hg, p.act, p.hh FROM {simple} p LEFT JOIN {reduced} b ON {J:p,b} AND NOT b.d"
       " WHERE p.act <> 0 AND NOT p.complex",
       "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex",
       "SELECT {K}, ds AS s, dm AS o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g"
-      " FROM {simple} WHERE adds_delete AND NOT complex",
-      error);
+      " FROM {simple} WHERE adds_delete AND NOT complex");
 }

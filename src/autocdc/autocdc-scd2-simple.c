@@ -97,8 +97,8 @@ autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64
   return *n_complex == 0 || autocdc_set_aside (work, snapshot, TRUE, error);
 }
 
-gboolean
-autocdc_simple_history_add (AutoCdcWork *work, GError **error)
+void
+autocdc_simple_history_add (AutoCdcWork *work)
 {
 #define CLOSED                                                                                                         \
   "SELECT r.ix AS rr, r.fi, r.rn, r.rid, {K:r}, r.st, p.s AS en{V:r}, r.hs, NULL AS ho, r.hb, r.hg, 3 AS act, r.hh"    \
@@ -113,9 +113,8 @@ autocdc_simple_history_add (AutoCdcWork *work, GError **error)
 
   autocdc_work_define (work, "over", both ? "SELECT * FROM {diff} WHERE en IS NOT NULL UNION ALL " OVER : OVER);
   autocdc_work_define (work, "lasting", both ? "SELECT * FROM {diff} WHERE en IS NULL UNION ALL " LASTING : LASTING);
-  return autocdc_add_simple (
+  autocdc_add_simple (
       work, CLOSED " UNION ALL " BEGUN, "SELECT rr, fi, rn, 3 AS act FROM {simple} WHERE closes",
       "SELECT {K}, s, o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g FROM {simple}"
-      " WHERE adds_delete",
-      error);
+      " WHERE adds_delete");
 }

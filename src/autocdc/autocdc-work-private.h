@@ -75,14 +75,14 @@ typedef struct {
   gboolean has_statements; /* statements changed rows of the target: gens matter */
   gboolean keeps_old;      /* all old rows with their values are in {old}, not in {rows} */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
-  guint n_key_skips;       /* the first ones of skips: the others say what is over */
-  GPtrArray *constants;    /* of skips */
-  DeltaScan *scan;         /* (nullable): that the rows came from */
-  GPtrArray *generates;    /* (element-type RelationText): what the text of the rows to be written needs */
-  DuckWanted *wanted;      /* (nullable): hashes of the keys that a look-up without payload is for */
-  gboolean is_partial;     /* autocdc_domain_is_partial() */
-  gboolean has_one_set;    /* every upsert in play authors the same fields */
-  GPtrArray *sets;         /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
+  guint n_key_skips;    /* the first ones of skips: the others say what is over */
+  GPtrArray *constants; /* of skips */
+  DeltaScan *scan;      /* (nullable): that the rows came from */
+  GPtrArray *generates; /* (element-type RelationText): what the text of the rows to be written needs */
+  DuckWanted *wanted;   /* (nullable): hashes of the keys that a look-up without payload is for */
+  gboolean is_partial;  /* autocdc_domain_is_partial() */
+  gboolean has_one_set; /* every upsert in play authors the same fields */
+  GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
   AutoCdcAuthored *authored; /* (nullable): of a partial target, by field, once its facts are united */
   GBytes *batch_set;         /* what the batch's upserts author, all of it unless the target is partial */
   json_t *truncate;          /* (nullable): the batch's newest truncate */
@@ -254,15 +254,14 @@ gboolean autocdc_simple_applies (const AutoCdcWork *work);
 gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                                GError **error);
 /* Their part of {diff}, {marks} and {add}, beside that of the general way when it ran. */
-gboolean autocdc_simple_add (AutoCdcWork *work, GError **error);
+void autocdc_simple_add (AutoCdcWork *work);
 /* SCD 2: the same of keys all of whose events are newer than what is known of them. */
 gboolean autocdc_simple_history_applies (const AutoCdcWork *work);
 gboolean autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_complex, GError **error);
-gboolean autocdc_simple_history_add (AutoCdcWork *work, GError **error);
+void autocdc_simple_history_add (AutoCdcWork *work);
 /* For both: {keys} and so on of what is complex in {simple}; the texts of their parts. */
 gboolean autocdc_set_aside (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error);
-gboolean autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes,
-                             GError **error);
+void autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes);
 /* The piece `shows`: whether @fact, a table of facts, shows all its values in the row `n`. */
 void autocdc_set_shows (AutoCdcWork *work, const char *fact);
 /* Appends the hash of field values of a table. */

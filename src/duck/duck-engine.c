@@ -161,16 +161,21 @@ open_database (DuckEngine *engine, const DuckEngineOptions *options, GError **er
 }
 
 /* Options that exist only once the database is open. Footers are cached because a table's files are read again by every batch;
- * DuckDB checks a file's modification time before it trusts one. */
+ * DuckDB checks a file's modification time before it trusts one. The time zone is that of a session until it sets its own. */
 static gboolean
 set_defaults (DuckEngine *engine, GError **error)
 {
-  duckdb_result result = { 0 };
-  duckdb_state state = duckdb_query (engine->kernel_connection, "SET GLOBAL parquet_metadata_cache = true", &result);
+  static const char *const settings[] = { "SET GLOBAL parquet_metadata_cache = true", "SET GLOBAL TimeZone = 'UTC'" };
+  duckdb_state state = DuckDBSuccess;
 
-  if (state != DuckDBSuccess)
-    duck_error_set (engine, duckdb_result_error (&result), NULL, error);
-  duckdb_destroy_result (&result);
+  for (guint i = 0; i < G_N_ELEMENTS (settings) && state == DuckDBSuccess; i++) {
+    duckdb_result result = { 0 };
+
+    state = duckdb_query (engine->kernel_connection, settings[i], &result);
+    if (state != DuckDBSuccess)
+      duck_error_set (engine, duckdb_result_error (&result), NULL, error);
+    duckdb_destroy_result (&result);
+  }
   return state == DuckDBSuccess;
 }
 
