@@ -435,7 +435,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   outcome->n_state_rows = state_rows (layout->domain);
   if (outcome->already_done || (work->n_read == 0 && !work->snapshot))
     return TRUE;
-  if (layout->adopts && !autocdc_check_adopted (work, snapshot, error))
+  if (!autocdc_check_empty_keys (work, error) || (layout->adopts && !autocdc_check_adopted (work, snapshot, error)))
     return FALSE;
   if (!compute (work, snapshot, error) || !count_changes (work, &counts, error))
     return FALSE;

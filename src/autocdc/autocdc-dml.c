@@ -129,7 +129,9 @@ refuse_nulls (AutoCdcWork *work, GError **error)
   g_autofree gint64 *n_nulls = g_new0 (gint64, n_keys + 1);
 
   for (guint i = 0; i < n_keys; i++)
-    g_string_append_printf (sql, "count(*) - count(c%u), ", g_array_index (layout->key_columns, guint, i));
+    g_string_append_printf (
+        sql, autocdc_key_may_be_empty (layout, i) ? "count(*) - count(c%u), " : "count(*) - count(nullif(c%u, '')), ",
+        g_array_index (layout->key_columns, guint, i));
   if (history)
     g_string_append_printf (sql, "count(*) - count(c%u)", layout->intervals[0]);
   else
@@ -137,12 +139,17 @@ refuse_nulls (AutoCdcWork *work, GError **error)
   g_string_append (sql, " FROM {added}");
   if (!autocdc_work_numbers (work, sql->str, n_nulls, n_keys + 1, error))
     return FALSE;
-  for (guint i = 0; i < n_keys; i++)
-    if (n_nulls[i] > 0)
-      return base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY,
-                             "%" G_GINT64_FORMAT " rows for %s, the target of an AUTO CDC flow, have no value in its "
-                             "key %s.",
-                             n_nulls[i], work->plan->target, (char *) layout->domain->keys->pdata[i]);
+  for (guint i = 0; i < n_keys; i++) {
+    if (n_nulls[i] == 0)
+      continue;
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY,
+                    "%" G_GINT64_FORMAT " rows for %s, the target of an AUTO CDC flow, have no value in its key %s.",
+                    n_nulls[i], work->plan->target, (char *) layout->domain->keys->pdata[i]);
+    base_error_set_hint (error, autocdc_key_may_be_empty (layout, i)
+                                    ? "every row of a target has its key"
+                                    : "every row of a target has its key; an empty one is NULL in a partition column");
+    return FALSE;
+  }
   if (n_nulls[n_keys] == 0)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_SEQUENCE,

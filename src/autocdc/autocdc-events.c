@@ -25,6 +25,33 @@ refuse_null_keys (AutoCdcWork *work, const gint64 *n_nulls, GError **error)
   return FALSE;
 }
 
+gboolean
+autocdc_check_empty_keys (AutoCdcWork *work, GError **error)
+{
+  const AutoCdcLayout *layout = work->layout;
+
+  for (guint key = 0; key < layout->key_columns->len; key++) {
+    g_autofree char *sql = g_strdup_printf ("SELECT count(*) FROM {events} WHERE k%u = ''", key);
+    gint64 n;
+
+    if (autocdc_key_may_be_empty (layout, key))
+      continue;
+    if (!autocdc_work_count (work, sql, &n, error))
+      return FALSE;
+    if (n == 0)
+      continue;
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY,
+                    "flow %s into %s: %" G_GINT64_FORMAT " events of batch %" G_GINT64_FORMAT " have an empty key %s, "
+                    "which is NULL in a partition column",
+                    work->plan->name, work->plan->target, n, work->batch->batch_id,
+                    (char *) layout->domain->keys->pdata[key]);
+    base_error_set_hint (error, "partition the target by another column, or drop such rows by an expectation on the "
+                                "source");
+    return FALSE;
+  }
+  return TRUE;
+}
+
 /* The names that an event may give of columns that it writes, in lower case: those of the source, and of the target. */
 static void
 append_known_names (const AutoCdcWork *work, GString *out)

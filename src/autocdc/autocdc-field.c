@@ -107,7 +107,11 @@ autocdc_append_field (GString *out, const AutoCdcField *field, const char *expr,
     leaf = g_strdup_printf ("struct_extract(%s, %s)", outer, literal);
     type = part->type;
   }
+  if (field->empty_is_null)
+    g_string_append (out, "nullif(");
   append_value (out, leaf, leaf_type, field->type, 0);
+  if (field->empty_is_null)
+    g_string_append (out, ", '')");
 }
 
 /* Whether a struct of NULLs is no value of @type. */

@@ -20,6 +20,7 @@ autocdc_layout_free (AutoCdcLayout *layout)
   autocdc_domain_free (layout->domain);
   base_type_unref (layout->schema);
   g_array_unref (layout->key_columns);
+  g_array_unref (layout->empty_keys);
   g_array_unref (layout->fields);
   g_array_unref (layout->by_name);
   g_free (layout);
@@ -729,6 +730,37 @@ find_fields (AutoCdcLayout *layout, GError **error)
   return TRUE;
 }
 
+gboolean
+autocdc_key_may_be_empty (const AutoCdcLayout *layout, guint key)
+{
+  for (guint i = 0; i < layout->empty_keys->len; i++)
+    if (g_array_index (layout->empty_keys, guint, i) == key)
+      return FALSE;
+  return TRUE;
+}
+
+/* Values of partition columns are texts, of which the empty one is NULL. */
+static void
+find_partitions (AutoCdcLayout *layout, DeltaSnapshot *snapshot)
+{
+  const char *const *names = delta_metadata_partition_columns (delta_snapshot_metadata (snapshot));
+
+  for (guint i = 0; names[i]; i++) {
+    int column = base_type_field_index (layout->schema, names[i], TRUE);
+    BaseTypeKind kind =
+        column < 0 ? BASE_TYPE_VOID : base_type_kind (base_type_field (layout->schema, (guint) column)->type);
+
+    if (kind != BASE_TYPE_STRING && kind != BASE_TYPE_BINARY)
+      continue;
+    for (guint j = 0; j < layout->key_columns->len; j++)
+      if (g_array_index (layout->key_columns, guint, j) == (guint) column)
+        g_array_append_val (layout->empty_keys, j);
+    for (guint j = 0; j < layout->fields->len; j++)
+      if (g_array_index (layout->fields, AutoCdcField, j).column == (guint) column)
+        g_array_index (layout->fields, AutoCdcField, j).empty_is_null = TRUE;
+  }
+}
+
 static gint
 compare_names (gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -856,6 +888,8 @@ lay (AutoCdcLayout *layout, DeltaSnapshot *snapshot, gboolean anew, GError **err
   record_choices (layout);
   if (!find_schema (layout, snapshot, error) || !find_fields (layout, error))
     return FALSE;
+  if (snapshot)
+    find_partitions (layout, snapshot);
   if (layout->adopts)
     count_adopted (layout, delta_snapshot_schema (snapshot));
   for (guint i = 0; i < layout->fields->len; i++)
@@ -871,6 +905,7 @@ layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, gboolean anew, GError **
 
   layout->plan = plan;
   layout->key_columns = g_array_new (FALSE, FALSE, sizeof (guint));
+  layout->empty_keys = g_array_new (FALSE, FALSE, sizeof (guint));
   layout->fields = g_array_new (FALSE, TRUE, sizeof (AutoCdcField));
   layout->by_name = g_array_new (FALSE, FALSE, sizeof (guint));
   if (!lay (layout, snapshot, anew, error))

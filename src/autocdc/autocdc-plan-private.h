@@ -62,6 +62,7 @@ typedef struct {
   int source;              /* column of the plan, -1 = the source has none, or not this leaf of it */
   gboolean tracked;
   gboolean ignores_null;
+  gboolean empty_is_null; /* a partition column of text or bytes, where Delta cannot tell them apart */
 } AutoCdcField;
 
 /* The selected column of that name, without case, or -1. */
@@ -85,8 +86,10 @@ typedef struct {
   BaseType *schema;      /* after the batch */
   gboolean schema_changed;
   GArray *key_columns; /* (element-type guint): in the target's schema */
-  GArray *fields;      /* (element-type AutoCdcField) */
-  GArray *by_name;     /* (element-type guint): fields in bytewise order of their lower-cased names */
+  GArray
+      *empty_keys; /* (element-type guint): keys, by number, that are such partition columns: '' is no value of them */
+  GArray *fields;  /* (element-type AutoCdcField) */
+  GArray *by_name; /* (element-type guint): fields in bytewise order of their lower-cased names */
   guint intervals[AUTOCDC_MAX_INTERVALS]; /* in the target's schema: the interval columns */
 } AutoCdcLayout;
 
@@ -95,6 +98,8 @@ AutoCdcLayout *autocdc_layout_new (AutoCdcPlan *plan, DeltaSnapshot *snapshot, G
 /* The same of a table that @plan begins anew: what rows and memory @snapshot has count for nothing. */
 AutoCdcLayout *autocdc_layout_anew (AutoCdcPlan *plan, DeltaSnapshot *snapshot, GError **error);
 void autocdc_layout_free (AutoCdcLayout *layout);
+/* Whether '' is a value of the key of that number: not of a partition column. */
+gboolean autocdc_key_may_be_empty (const AutoCdcLayout *layout, guint key);
 /* Columns of either, in the order of @a, then of @b; each with the type that takes both's values. @plan: of a flow that gives them.
  * @differs: (out): the column for which there is no such type. Returns: (transfer full) (nullable). */
 BaseType *autocdc_schema_unite (const AutoCdcPlan *plan, const BaseType *a, const BaseType *b, const char **differs);

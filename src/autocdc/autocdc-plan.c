@@ -438,7 +438,8 @@ bind_events (AutoCdcPlan *plan, const AutoCdcFlow *flow, RelationPlan *source, c
     g_array_append_val (items, update);
   }
   plan->events = relation_plan_project (source, (RelationItem *) (gpointer) items->data, items->len, context, error);
-  return plan->events != NULL;
+  /* An expression over the rows of a batch, such as a window function, would say another thing in another batch. */
+  return plan->events && relation_plan_check_append (plan->events, error);
 }
 
 /* ---- the plan ---- */

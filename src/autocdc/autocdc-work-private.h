@@ -177,6 +177,8 @@ gboolean autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GErr
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
 /* Refuses a batch for @n events or rows that break the promise of WHERE. FALSE. */
 gboolean autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error);
+/* Refuses empty keys where they are NULL in the target. */
+gboolean autocdc_check_empty_keys (AutoCdcWork *work, GError **error);
 /* Takes truncates out of {events}. */
 gboolean autocdc_take_truncates (AutoCdcWork *work, GError **error);
 /* Begins a try: the truncate that the target knows. */

@@ -76,6 +76,8 @@ ILLEGAL = [
     ("AUTOCDC_FLOWS_DISAGREE", flow("IGNORE NULL UPDATES " + SECOND) + flow(SECOND, "g"), "f and g"),
     ("AUTOCDC_FLOWS_DISAGREE", flow("IGNORE NULL UPDATES ON (name) " + SECOND) + flow("IGNORE NULL UPDATES ON (city) " + SECOND, "g"), "f and g"),
     ("AUTOCDC_FLOWS_DISAGREE", flow(SECOND + " COLUMNS TO UPDATE tags") + flow(SECOND, "g"), "f and g"),
+    ("UNSUPPORTED_STREAMING_OPERATION", flow("SEQUENCE BY row_number() OVER (ORDER BY n)"), "window functions"),
+    ("UNSUPPORTED_STREAMING_OPERATION", flow("APPLY AS DELETE WHEN rank() OVER (ORDER BY n) > 1 " + SECOND), "window functions"),
     ("AUTOCDC_NON_COLUMN_IDENTIFIER", flow("SEQUENCE BY n", keys="KEYS (upper(id))"), "not an expression"),
     ("AUTOCDC_NON_COLUMN_IDENTIFIER", flow("SEQUENCE BY n COLUMNS (id, 1)"), "not an expression"),
     ("AUTOCDC_MULTIPART_COLUMN_IDENTIFIER", flow("SEQUENCE BY n", keys="KEYS (src.id)"), "backticks"),
@@ -217,6 +219,40 @@ class Inner(unittest.TestCase):
                 p.add_file([{"id": 1, "v": "z", "n": 30}], "src")
                 p.update()
                 self.assertEqual(p.rows("SELECT v, __START_AT, __END_AT FROM t WHERE id = 1"), [("a", first, 30), ("z", 30, None)])
+
+
+class Partitions(unittest.TestCase):
+    """'' is NULL in a partition column: as a key it made a second row with every event, and equal events changed rows again."""
+
+    def test_an_empty_key_is_none(self):
+        for type, empty, full in (("STRING", "''", "'a'"), ("BINARY", "X''", "X'41'")):
+            for storage, start in (("SCD TYPE 1", ""), ("SCD TYPE 2", ", 1, NULL")):
+                with self.subTest(type, storage=storage), Project(
+                        "CREATE STREAMING TABLE t PARTITIONED BY (k); CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src KEYS (k, id) SEQUENCE BY n "
+                        f"COLUMNS k, id STORED AS {storage}") as p:
+                    p.query(f"CREATE TABLE src (k {type}, id INT, n INT); INSERT INTO src VALUES ({full}, 1, 1)")
+                    p.update()
+                    with self.assertRaisesRegex(AssertionError, "NULL_KEY(.|\n)*an empty one is NULL in a partition column"):
+                        p.query(f"INSERT INTO t VALUES ({empty}, 2{start})")
+                    p.query(f"INSERT INTO src VALUES ({empty}, 1, 1), ({full}, 1, 2)")
+                    result = p.run()
+                    self.assertIn("[AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY] flow f into t: 1 events of batch 1 have an empty key k", result.stderr)
+                    self.assertIn("hint: partition the target by another column", result.stderr)
+                    self.assertEqual(len(p.rows("SELECT * FROM t")), 1)
+
+    def test_an_empty_value_is_null(self):
+        for type, empty, full in (("STRING", "''", "'a'"), ("BINARY", "X''", "X'41'")):
+            for storage in ("SCD TYPE 1", "SCD TYPE 2"):
+                with self.subTest(type, storage=storage), Project(
+                        "CREATE STREAMING TABLE t PARTITIONED BY (v); CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src KEYS (id) SEQUENCE BY n "
+                        f"COLUMNS id, v STORED AS {storage}") as p:
+                    p.query(f"CREATE TABLE src (id INT, v {type}, n INT); INSERT INTO src VALUES (1, {empty}, 1), (2, NULL, 1), (3, {full}, 1)")
+                    p.update()
+                    p.query(f"INSERT INTO src VALUES (1, {empty}, 1), (1, NULL, 2), (2, {empty}, 2), (3, {full}, 1)")
+                    p.update()
+                    self.assertEqual(p.last_update_metrics()["f"]["metrics"]["num_upserted_rows"], 0)
+                    self.assertEqual(p.rows("SELECT id FROM t WHERE v IS NULL"), [(1,), (2,)])
+                    self.assertEqual(len(p.rows("SELECT * FROM t")), 3)
 
 
 class Reserved(unittest.TestCase):
