@@ -114,7 +114,7 @@ state_rows (const AutoCdcDomain *domain)
   return n;
 }
 
-/* ---- staging ---- */
+/* ---- staging: act is 1 and 3 of new rows, 2 and 3 of old ones ---- */
 
 /* Rows that a truncate clears besides those of {marks}. */
 static gboolean
@@ -193,19 +193,26 @@ write_rows (AutoCdcWork *work, WriteBatch *write, const char *rows, WriteRowsFla
 /* Rows of histories that are over get files of their own where there are many of both kinds: such files are skipped by later batches
  * (autocdc-anchor.c), and by whoever asks for what is so now. */
 static gboolean
+are_apart (const AutoCdcWork *work, const AutoCdcCounts *counts)
+{
+  gint64 least = work->batch->rows_apart > 0 ? work->batch->rows_apart : ROWS_APART;
+
+  return work->plan->type != AUTOCDC_SCD1 &&
+         MIN (counts->n_inserted + counts->n_updated - counts->n_lasting, counts->n_lasting) >= least;
+}
+
+static gboolean
 write_new_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, WriteRowsFlags flags, GError **error)
 {
   static const char *const parts[] = { "diff", "over", "lasting" };
-  gint64 n_over = counts->n_inserted + counts->n_updated - counts->n_lasting;
-  gint64 least = work->batch->rows_apart > 0 ? work->batch->rows_apart : ROWS_APART;
-  gboolean apart = work->plan->type != AUTOCDC_SCD1 && MIN (n_over, counts->n_lasting) >= least;
+  gboolean apart = are_apart (work, counts);
 
   for (guint i = apart ? 1 : 0; i < (apart ? G_N_ELEMENTS (parts) : 1); i++) {
     g_autofree char *rows = NULL;
 
     autocdc_work_set (work, "part", g_hash_table_lookup (work->pieces, parts[i]));
-    rows = autocdc_work_text (work,
-                              "SELECT {new columns}{hidden}{row id}{change type} FROM {part} n WHERE n.act IN (1, 3)");
+    rows =
+        autocdc_work_text (work, "SELECT {new columns}{hidden}{row id}{change type} FROM {part} n WHERE n.act & 1 = 1");
     if (!write_rows (work, write, rows, flags, error))
       return FALSE;
   }
@@ -253,7 +260,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
                     changes ? ", CASE n.act WHEN 1 THEN 'insert' ELSE 'update_postimage' END AS _change_type" : "");
   if (counts->n_inserted + counts->n_updated > 0 && !write_new_rows (work, write, counts, flags, error))
     return FALSE;
-  gone = autocdc_work_text (work, "SELECT fi AS file_index, rn AS row_number FROM {marks} WHERE act IN (2, 3)");
+  gone = autocdc_work_text (work, "SELECT fi AS file_index, rn AS row_number FROM {marks} WHERE act >= 2");
   if (deletes && !write_batch_delete (write, work->scan, gone, NULL, error))
     return FALSE;
   if (!changes || !deletes)
@@ -261,7 +268,7 @@ stage_rows (AutoCdcWork *work, WriteBatch *write, const AutoCdcCounts *counts, G
   old_rows =
       autocdc_work_text (work, "SELECT {old columns}, CASE d.act WHEN 2 THEN 'delete' ELSE 'update_preimage' END AS"
                                " _change_type FROM {marks} d JOIN {old rows} r ON r.ix = d.rr"
-                               " WHERE d.act IN (2, 3)");
+                               " WHERE d.act >= 2");
   return write_old_rows (work, write, old_rows, error);
 }
 
@@ -330,10 +337,12 @@ begin_write (AutoCdcWork *work, DeltaTable *target, DeltaSnapshot *snapshot, con
   const AutoCdcDomain *domain = work->layout->domain;
   g_autoptr (BaseType) binary = base_type_simple (BASE_TYPE_BINARY), integer = base_type_simple (BASE_TYPE_LONG);
   WriteHiddenColumn hidden[AUTOCDC_MAX_HIDDEN];
+  gint64 n_rows = counts->n_inserted + counts->n_updated;
+  gint64 n_most = are_apart (work, counts) ? MAX (n_rows - counts->n_lasting, counts->n_lasting) : n_rows;
   WriteOptions options = { .cancel = work->cancel,
                            .clock = { work->batch->clock_us },
                            .context = work->context,
-                           .n_rows_expected = (guint64) (counts->n_inserted + counts->n_updated),
+                           .n_rows_expected = (guint64) n_most,
                            .hidden = hidden,
                            .n_hidden = autocdc_hidden_columns (domain, binary, integer, hidden) };
   g_autoptr (WriteBatch) write = write_batch_begin (target, snapshot, work->session, &options, error);

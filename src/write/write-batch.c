@@ -73,6 +73,7 @@ write_batch_begin (DeltaTable *table, DeltaSnapshot *snapshot, DuckSession *sess
     g_array_append_val (batch->hidden, hidden);
   }
   batch->staged = g_ptr_array_new_with_free_func (staged_file_free);
+  batch->beside = g_ptr_array_new_with_free_func (write_run_free);
   batch->directories = g_ptr_array_new_with_free_func (g_free);
   batch->published = g_ptr_array_new_with_free_func (g_free);
   batch->deletions = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) write_deletion_free);
@@ -115,7 +116,7 @@ write_batch_free (WriteBatch *batch)
 {
   if (batch == NULL)
     return;
-  (void) write_stage_wait (batch, NULL); /* whoever gives up has an error already */
+  g_ptr_array_unref (batch->beside); /* waits */
   if (!batch->is_spent)
     remove_published (batch);
   g_ptr_array_unref (batch->staged);
@@ -242,7 +243,7 @@ write_batch_counters (WriteBatch *batch)
 gboolean
 write_batch_is_empty (WriteBatch *batch)
 {
-  if (batch->beside != NULL)
+  if (batch->beside->len > 0)
     return FALSE;
   for (guint i = 0; i < batch->staged->len; i++) {
     if (((WriteStagedFile *) g_ptr_array_index (batch->staged, i))->kind != WRITE_FILE_SIDE)

@@ -53,7 +53,7 @@ struct WriteBatch {
   GArray *hidden; /* WriteHidden */
   guint64 n_rows_expected, n_rows_per_file;
 
-  WriteRun *beside;       /* (nullable): a stage whose thread has not been waited for */
+  GPtrArray *beside;      /* WriteRun: stages whose threads have not been waited for, in the order of their calls */
   GPtrArray *staged;      /* WriteStagedFile */
   GPtrArray *directories; /* char *: scratch directories to remove in the end */
   GPtrArray *published;   /* char *: keys that exist and are named by no commit yet */
@@ -83,8 +83,9 @@ gboolean write_stage_run (WriteBatch *batch, const WriteStage *stage, guint64 *n
 gboolean write_stage_is_small (const WriteBatch *batch);
 /* The same in a thread of its own. @hold: (transfer full) (nullable): what the text needs. */
 gboolean write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hold, GError **error);
-/* Waits for what was begun. */
+/* Waits for all that was begun. */
 gboolean write_stage_wait (WriteBatch *batch, GError **error);
+void write_run_free (gpointer run);
 
 /* write-batch.c: rows of a stage of rows. */
 void write_batch_count_rows (WriteBatch *batch, WriteRowsFlags flags, guint64 n_rows);

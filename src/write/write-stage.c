@@ -215,9 +215,13 @@ struct WriteRun {
   GError *error;
 };
 
-static void
-run_free (WriteRun *run)
+void
+write_run_free (gpointer data)
 {
+  WriteRun *run = data;
+
+  if (run->thread != NULL)
+    (void) g_thread_join (run->thread);
   g_free (run->sql);
   g_free (run->field_ids);
   g_strfreev (run->partition_by);
@@ -227,7 +231,7 @@ run_free (WriteRun *run)
   g_clear_error (&run->error);
   g_free (run);
 }
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (WriteRun, run_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (WriteRun, write_run_free)
 
 static WriteRun *
 run_new (WriteBatch *batch, const WriteStage *stage, GError **error)
@@ -321,9 +325,9 @@ take_time_zone (DuckSession *session, DuckSession *other, GError **error)
 gboolean
 write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hold, GError **error)
 {
-  g_autoptr (WriteRun) run = NULL;
+  g_autoptr (WriteRun) run = run_new (batch, stage, error);
 
-  if (!write_stage_wait (batch, error) || (run = run_new (batch, stage, error)) == NULL) {
+  if (run == NULL) {
     relation_text_free (hold);
     return FALSE;
   }
@@ -333,22 +337,23 @@ write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hol
     return FALSE;
   run->session = run->own;
   run->thread = g_thread_new ("copy", copy, run);
-  batch->beside = g_steal_pointer (&run);
+  g_ptr_array_add (batch->beside, g_steal_pointer (&run));
   return TRUE;
 }
 
 gboolean
 write_stage_wait (WriteBatch *batch, GError **error)
 {
-  g_autoptr (WriteRun) run = g_steal_pointer (&batch->beside);
   guint64 n_rows;
 
-  if (run == NULL)
-    return TRUE;
-  g_thread_join (run->thread);
-  if (!take_files (batch, run, &n_rows, error))
-    return FALSE;
-  write_batch_count_rows (batch, run->stage.flags, n_rows);
+  for (guint i = 0; i < batch->beside->len; i++) {
+    WriteRun *run = g_ptr_array_index (batch->beside, i);
+    (void) g_thread_join (g_steal_pointer (&run->thread));
+    if (!take_files (batch, run, &n_rows, error))
+      return FALSE;
+    write_batch_count_rows (batch, run->stage.flags, n_rows);
+  }
+  g_ptr_array_set_size (batch->beside, 0);
   return TRUE;
 }
 
