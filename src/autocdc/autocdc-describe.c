@@ -2,7 +2,7 @@
  *
  * The domain is shown as it is recorded, by its JSON (autocdc-domain-private.h has the entries).
  */
-#include "autocdc-domain-private.h"
+#include "autocdc-plan-private.h"
 #include "autocdc-value-private.h"
 #include "base-clock.h"
 #include "base-error.h"
@@ -83,9 +83,8 @@ type_text (const json_t *json)
 }
 
 static void
-say_clauses (const Facts *facts, const json_t *domain)
+say_clauses (const Facts *facts, const json_t *domain, AutoCdcType type)
 {
-  const char *type = base_json_string (domain, "scdType");
   const json_t *system = json_object_get (domain, "systemSequenceType");
   g_autoptr (GString) keys = g_string_new (NULL);
   g_autofree char *sequence = type_text (json_object_get (domain, "sequenceType"));
@@ -100,10 +99,7 @@ say_clauses (const Facts *facts, const json_t *domain)
 
     append_name (keys, text);
   }
-  say (facts, "stored as",
-       g_str_equal (type, "SCD1")   ? "SCD TYPE 1"
-       : g_str_equal (type, "SCD2") ? "SCD TYPE 2"
-                                    : type);
+  say (facts, "stored as", autocdc_type_text (type));
   say (facts, "keys", keys->str);
   say (facts, "sequence type", sequence);
   if (system) {
@@ -111,7 +107,7 @@ say_clauses (const Facts *facts, const json_t *domain)
 
     say (facts, "system sequence type", system_type);
   }
-  if (g_str_equal (type, "SCD2")) {
+  if (type == AUTOCDC_SCD2) {
     g_autofree char *tracked = choice_text (json_object_get (domain, "trackHistory"), "all");
 
     say (facts, "tracked columns", tracked);
@@ -298,7 +294,7 @@ autocdc_describe (DeltaSnapshot *snapshot, const char *name, DuckSession *sessio
   if (!(checked = autocdc_domain_parse (text, error)) ||
       !(domain = base_json_parse (text, strlen (text), AUTOCDC_DOMAIN, error)))
     return FALSE;
-  say_clauses (&facts, domain);
+  say_clauses (&facts, domain, checked->type);
   if (checked->of_snapshots && checked->snapshot_version)
     say_snapshot (&facts, json_object_get (domain, "snapshot"));
   if (!checked->of_snapshots && !say_memory (&facts, snapshot, domain, checked->sequence_type, session, cancel, error))

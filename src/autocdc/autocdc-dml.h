@@ -46,7 +46,8 @@ void autocdc_dml_begin (AutoCdcDml *dml, WriteOptions *options);
  *
  * Stages rows, state file and domain. To be called once; the commit must depend on the whole table (reads_table).
  *
- * Errors: AUTOCDC_BITEMPORAL_STATEMENT for more than keys deleted whole, AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY, and .NULL_SEQUENCE for a row of SCD 2 without __START_AT; those of write_batch_rows().
+ * Errors: AUTOCDC_BITEMPORAL_STATEMENT for more than keys deleted whole, AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY, and
+ * .NULL_SEQUENCE for a row of SCD 2 without __START_AT; those of write_batch_rows().
  */
 gboolean autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRowsFlags flags, guint64 *n_rows,
                             GError **error);

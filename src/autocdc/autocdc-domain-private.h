@@ -19,8 +19,9 @@
  *   hash            the library whose hash() the hash column holds
  *   files           ["_autocdc/….parquet"]                 kept by every VACUUM
  *   state           [[rows, deletes, bytes, oldest, newest written (µs)]]   beside `files`, one each
- *   snapshot        {"version": "4", "rows": 10, "time": 1767225600000000}  of targets of snapshots only: the last one. Their memory is this
- *                   alone: no hidden columns, no files; a gen says that statements changed rows since
+ *   snapshot        {"version": "4", "rows": 10, "time": 1767225600000000}  of targets of snapshots only: the last one.
+ *                   Their memory is this alone: no hidden columns, no files; a gen says that statements changed rows
+ *                   since
  */
 #pragma once
 
@@ -89,6 +90,8 @@ gboolean autocdc_domain_hides (const AutoCdcDomain *domain);
 /* A statement is about to change rows: the next gen. */
 void autocdc_domain_begin_statement (AutoCdcDomain *domain);
 
+/* Index of a name in @names (nullable) without case, or -1. */
+int autocdc_name_index (const GPtrArray *names, const char *name);
 /* Whether a choice covers a column: one of @columns, or any but @except; @otherwise when neither was given. */
 gboolean autocdc_choice_covers (const GPtrArray *columns, const GPtrArray *except, const char *column,
                                 gboolean otherwise);

@@ -93,10 +93,10 @@ autocdc_domain_free (AutoCdcDomain *domain)
   g_free (domain);
 }
 
-static int
-name_index (const GPtrArray *names, const char *name)
+int
+autocdc_name_index (const GPtrArray *names, const char *name)
 {
-  for (guint i = 0; i < names->len; i++)
+  for (guint i = 0; names && i < names->len; i++)
     if (base_text_equal_ignore_case (names->pdata[i], name))
       return (int) i;
   return -1;
@@ -106,8 +106,8 @@ gboolean
 autocdc_choice_covers (const GPtrArray *columns, const GPtrArray *except, const char *column, gboolean otherwise)
 {
   if (columns)
-    return name_index (columns, column) >= 0;
-  return except ? name_index (except, column) < 0 : otherwise;
+    return autocdc_name_index (columns, column) >= 0;
+  return except ? autocdc_name_index (except, column) < 0 : otherwise;
 }
 
 gboolean
@@ -146,7 +146,7 @@ autocdc_domain_field (const AutoCdcDomain *domain, const char *const *path)
 int
 autocdc_domain_key (const AutoCdcDomain *domain, const char *name)
 {
-  return name_index (domain->keys, name);
+  return autocdc_name_index (domain->keys, name);
 }
 
 /* ---- from JSON ---- */

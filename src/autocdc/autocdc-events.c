@@ -141,7 +141,8 @@ validate (AutoCdcWork *work, GError **error)
          refuse_null_keys (work, n + 3, error) && (n[2] == 0 || autocdc_refuse_promise (work, n[2], "events", error));
 }
 
-/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions, the columns to update and the system sequence, which follow the columns. */
+/* `c4 AS s, coalesce(c5, false) AS d, …`: the sequence, the conditions, the columns to update and the system sequence,
+ * which follow the columns. */
 static void
 append_conditions (AutoCdcWork *work, GString *columns)
 {

@@ -1,9 +1,9 @@
 /* The clauses of a flow: which go together, which are run. */
-#include "autocdc.h"
+#include "autocdc-plan-private.h"
 #include "base-error.h"
 
-static const char *
-name_of (const AutoCdcFlow *flow)
+const char *
+autocdc_flow_name (const AutoCdcFlow *flow)
 {
   return flow->name ? flow->name : "(unnamed)";
 }
@@ -64,7 +64,7 @@ check_combinations (const AutoCdcFlow *flow, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (combinations); i++) {
     if (!combinations[i].wrong)
       continue;
-    base_error_set (error, combinations[i].code, "flow %s %s", name_of (flow), combinations[i].what);
+    base_error_set (error, combinations[i].code, "flow %s %s", autocdc_flow_name (flow), combinations[i].what);
     base_error_set_hint (error, "%s", combinations[i].hint);
     return FALSE;
   }
@@ -92,7 +92,7 @@ check_snapshot_clauses (const AutoCdcFlow *flow, GError **error)
     if (!clauses[i].given)
       continue;
     base_error_set (error, SLUICE_ERROR_AUTOCDC_SNAPSHOT_CLAUSE_CONFLICT,
-                    "flow %s: %s speaks of change events, and FROM SNAPSHOT has none", name_of (flow),
+                    "flow %s: %s speaks of change events, and FROM SNAPSHOT has none", autocdc_flow_name (flow),
                     clauses[i].clause);
     base_error_add_param (error, "clause", clauses[i].clause);
     return FALSE;
@@ -165,7 +165,6 @@ autocdc_flow_from_sql (const SqlAutoCdc *clauses, const char *name, const char *
     .ignore_null_except = chosen (&clauses->ignore_null_updates, SQL_CHOICE_EXCEPT, arena),
     .columns_to_update = clauses->columns_to_update ? clauses->columns_to_update->text : NULL,
     .type = types[clauses->stored_as],
-    .once = clauses->once,
     .from_snapshot = clauses->snapshot,
   };
 }

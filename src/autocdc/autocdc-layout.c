@@ -153,15 +153,11 @@ check_sequence (const AutoCdcPlan *plan, const char *clause, const BaseType *now
 static gboolean
 check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error)
 {
-  static const char *const type_texts[] = {
-    [AUTOCDC_SCD1] = "SCD TYPE 1", [AUTOCDC_SCD2] = "SCD TYPE 2", [AUTOCDC_BITEMPORAL] = "BITEMPORAL"
-  };
-
   if (!check_keys (plan, domain, error))
     return FALSE;
   if (plan->type != domain->type) {
     base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_SCD_TYPE_DRIFT, "flow %s is %s, %s was kept as %s",
-                    plan->name, type_texts[plan->type], plan->target, type_texts[domain->type]);
+                    plan->name, autocdc_type_text (plan->type), plan->target, autocdc_type_text (domain->type));
     base_error_set_hint (error, "a full refresh of %s begins anew with the new type", plan->target);
     return FALSE;
   }

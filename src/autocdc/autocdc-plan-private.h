@@ -10,6 +10,11 @@
 
 G_BEGIN_DECLS
 
+/* Of the flow, for messages. */
+const char *autocdc_flow_name (const AutoCdcFlow *flow);
+/* "SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL". */
+const char *autocdc_type_text (AutoCdcType type);
+
 /* One selected column of the source. In the events' query it is column i. */
 typedef struct {
   char *name;
@@ -40,7 +45,7 @@ struct AutoCdcPlan {
   GPtrArray *ignore_except;  /* (nullable) (element-type utf8): empty for IGNORE NULL UPDATES of all columns */
   char *columns_to_update;   /* (nullable) */
   GPtrArray *source_names;   /* (element-type utf8): all columns of the source */
-  GPtrArray *chosen;         /* (nullable): names of COLUMNS, for comparing flows */
+  GPtrArray *chosen;         /* (nullable): names of COLUMNS */
   GPtrArray *excepted;       /* (nullable): names of COLUMNS * EXCEPT */
   BaseType *declared;        /* (nullable) */
   BaseType *together;        /* (nullable): what all flows into the target give */

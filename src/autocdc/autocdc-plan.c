@@ -88,6 +88,16 @@ autocdc_plan_warning (const AutoCdcPlan *plan)
                           sequence ? "history begins" : "are known since");
 }
 
+const char *
+autocdc_type_text (AutoCdcType type)
+{
+  static const char *const texts[] = {
+    [AUTOCDC_SCD1] = "SCD TYPE 1", [AUTOCDC_SCD2] = "SCD TYPE 2", [AUTOCDC_BITEMPORAL] = "BITEMPORAL"
+  };
+
+  return texts[type];
+}
+
 guint
 autocdc_interval_columns (AutoCdcType type, const char *const **names)
 {
@@ -137,15 +147,6 @@ copy_names (const char *const *names)
   for (guint i = 0; names[i]; i++)
     g_ptr_array_add (copy, g_strdup (names[i]));
   return copy;
-}
-
-static gboolean
-in_names (const GPtrArray *names, const char *name)
-{
-  for (guint i = 0; names && i < names->len; i++)
-    if (base_text_equal_ignore_case (names->pdata[i], name))
-      return TRUE;
-  return FALSE;
 }
 
 /* ---- names ---- */
@@ -207,11 +208,11 @@ check_reserved_names (const AutoCdcPlan *plan, GError **error)
     if (g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX)) == 0)
       return refuse_reserved (plan, name, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_PREFIX_CONFLICT,
                               "and names that begin with " RESERVED_PREFIX " are AUTO CDC's own", error);
-    if (autocdc_is_interval_column (plan, name))
-      return refuse_reserved (plan, name, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT,
-                              plan->type == AUTOCDC_BITEMPORAL ? "which BITEMPORAL adds to the target"
-                                                               : "which SCD TYPE 2 adds to the target",
-                              error);
+    if (autocdc_is_interval_column (plan, name)) {
+      g_autofree char *why = g_strdup_printf ("which %s adds to the target", autocdc_type_text (plan->type));
+
+      return refuse_reserved (plan, name, SLUICE_ERROR_AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT, why, error);
+    }
   }
   return TRUE;
 }
@@ -256,8 +257,8 @@ select_columns (AutoCdcPlan *plan, const BaseType *schema, GError **error)
     const BaseField *field = base_type_field (schema, i);
 
     if (plan->chosen
-            ? !in_names (plan->chosen, field->name)
-            : in_names (plan->excepted, field->name) ||
+            ? autocdc_name_index (plan->chosen, field->name) < 0
+            : autocdc_name_index (plan->excepted, field->name) >= 0 ||
                   (plan->columns_to_update && base_text_equal_ignore_case (field->name, plan->columns_to_update)))
       continue;
     add_column (plan, field->name, field->type);
@@ -490,15 +491,14 @@ autocdc_plan_new (const AutoCdcFlow *flow, RelationPlan *source, DeltaSnapshot *
   g_autoptr (AutoCdcPlan) plan = NULL;
 
   if (!source) {
-    base_error_set (error, SLUICE_ERROR_AUTOCDC_MISSING_SOURCE, "flow %s has no source",
-                    flow->name ? flow->name : "(unnamed)");
+    base_error_set (error, SLUICE_ERROR_AUTOCDC_MISSING_SOURCE, "flow %s has no source", autocdc_flow_name (flow));
     return NULL;
   }
   if (!autocdc_flow_check (flow, error))
     return NULL;
   plan = g_new0 (AutoCdcPlan, 1);
   plan->ref_count = 1;
-  plan->name = g_strdup (flow->name ? flow->name : "(unnamed)");
+  plan->name = g_strdup (autocdc_flow_name (flow));
   plan->target = g_strdup (flow->target ? flow->target : plan->name);
   plan->type = flow->type ? flow->type : AUTOCDC_SCD1;
   plan->from_snapshot = flow->from_snapshot;
@@ -567,7 +567,8 @@ selected_by_one (const AutoCdcPlan *a, const AutoCdcPlan *b)
   for (guint i = 0; i < a->source_names->len; i++) {
     const char *name = a->source_names->pdata[i];
 
-    if (in_names (b->source_names, name) && (autocdc_plan_column (a, name) < 0) != (autocdc_plan_column (b, name) < 0))
+    if (autocdc_name_index (b->source_names, name) >= 0 &&
+        (autocdc_plan_column (a, name) < 0) != (autocdc_plan_column (b, name) < 0))
       return name;
   }
   return NULL;

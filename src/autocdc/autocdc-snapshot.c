@@ -121,12 +121,6 @@ typedef struct {
   BaseCancel *cancel;
 } Run;
 
-static const char *
-name_of (const Run *run)
-{
-  return run->flow->name ? run->flow->name : "(unnamed)";
-}
-
 static void
 take_rows_read (RelationText *text, gpointer data)
 {
@@ -171,16 +165,19 @@ step (const Run *run, gboolean is_first, gboolean *more, GError **error)
     if (!is_first || last.text)
       return TRUE;
     base_error_set (error, SLUICE_ERROR_APPLY_CHANGES_FROM_SNAPSHOT_ERROR_FIRST_SNAPSHOT_EMPTY,
-                    "flow %s has no first snapshot to begin with", name_of (run));
-    base_error_add_param (error, "flowName", name_of (run));
+                    "flow %s has no first snapshot to begin with", autocdc_flow_name (run->flow));
+    base_error_add_param (error, "flowName", autocdc_flow_name (run->flow));
     base_error_set_hint (error, "the version query of the first call must give a row: load the first snapshot, or look "
                                 "at the query's conditions for last_snapshot_version(), which is no row then");
     return FALSE;
   }
   if (!snapshot.version.text) {
     base_error_set (error, SLUICE_ERROR_APPLY_CHANGES_FROM_SNAPSHOT_ERROR_INVALID_TUPLE_NULL_SNAPSHOT_VERSION,
-                    "the version of a snapshot of flow %s is NULL", name_of (run));
-    base_error_add_param (error, "flowName", name_of (run));
+                    "the version of a snapshot of flow %s is NULL", autocdc_flow_name (run->flow));
+    base_error_add_param (error, "flowName", autocdc_flow_name (run->flow));
+    base_error_set_hint (error,
+                         "where there is no next snapshot the version query gives no row: HAVING count(*) > 0, or "
+                         "a condition on the value");
     return FALSE;
   }
   /* Another type is refused by the plan. */

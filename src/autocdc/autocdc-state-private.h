@@ -15,16 +15,16 @@ guint autocdc_hidden_columns (const AutoCdcDomain *domain, const BaseType *binar
 /* The longest list of state files: that many entries are below 4 KB of JSON. */
 #define AUTOCDC_MAX_STATE_FILES 24
 
-/* Which of @files (element-type AutoCdcStateFile) become one with @n_new new facts: where seven others are of the tier that they make, or below,
- * those, so that a fact is written about once per tier; where the list would be too long, as many of the smallest. Returns:
- * (transfer container). */
+/* Which of @files (element-type AutoCdcStateFile) become one with @n_new new facts: where seven others are of the tier
+ * that they make, or below, those, so that a fact is written about once per tier; where the list would be too long, as
+ * many of the smallest. Returns: (transfer container). */
 GPtrArray *autocdc_state_choose (const GPtrArray *files, gint64 n_new);
 
-/* Stages {add} (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
- * the layout's domain. What has expired goes, from files that are joined, and with files in which nothing else is. @n_expired: (out): facts
- * that expired. */
 /* Leaves out of {add}, which has all that is needed of all state files, what has expired. @n_add: (inout). */
 gboolean autocdc_state_expire (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_add, GError **error);
+/* Stages {add} (@n_new facts) as a state file, together with older files where compaction is due, and updates the list in
+ * the layout's domain. What has expired goes, from files that are joined, and with files in which nothing else is.
+ * @n_expired: (out): facts that expired. */
 gboolean autocdc_state_write (AutoCdcWork *work, WriteBatch *write, DeltaSnapshot *snapshot, gint64 n_new,
                               gint64 *n_expired, GError **error);
 

@@ -1,8 +1,9 @@
 /* State files: facts in Parquet below `_autocdc/`, named by the domain.
  *
- * Columns: k<j> the keys, seq, system (bitemporal), kind (0 upsert, 1 delete, 2 reset), set (bits over the domain's fields; empty for a delete),
- * f<i> the value of field i (absent in files older than the field), written (µs), gen of the statement (0: an event). Files only ever add facts. When eight of
- * about one size are there they become one (size tiers, fan-out 8); what is surely not needed any more stays behind.
+ * Columns: k<j> the keys, seq, system (bitemporal), kind (0 upsert, 1 delete, 2 reset), set (bits over the domain's
+ * fields; empty for a delete), f<i> the value of field i (absent in files older than the field), written (µs), gen of
+ * the statement (0: an event). Files only ever add facts. When eight of about one size are there they become one (size
+ * tiers, fan-out 8); what is surely not needed any more stays behind.
  */
 #include "autocdc-state-private.h"
 #include "base-error.h"
@@ -162,8 +163,8 @@ drop_void (AutoCdcWork *work, GError **error)
                             NULL, error);
 }
 
-/* Leaves out of {merge} what other facts of it make idle: SCD 1, what is below a delete, and upserts all of whose fields have newer authors;
- * histories, an upsert at the sequence of a delete. It must go before the delete expires. */
+/* Leaves out of {merge} what other facts of it make idle: SCD 1, what is below a delete, and upserts all of whose
+ * fields have newer authors; histories, an upsert at the sequence of a delete. It must go before the delete expires. */
 static gboolean
 drop_idle (AutoCdcWork *work, GError **error)
 {
@@ -251,9 +252,10 @@ hear_resets (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, GErro
                             NULL, error);
 }
 
-/* {expired} gets inner members of runs. In a run, which one row shows, that are the upserts between its start and its end but the first one,
- * and those that have a later one of their set: these author nothing that is shown. Where a column is not tracked members may differ, and
- * the later one must have expired too: a late event behind it would show its values. */
+/* {expired} gets inner members of runs. In a run, which one row shows, that are the upserts between its start and its
+ * end but the first one, and those that have a later one of their set: these author nothing that is shown. Where a
+ * column is not tracked members may differ, and the later one must have expired too: a late event behind it would show
+ * its values. */
 static gboolean
 find_inner_members (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, GError **error)
 {
@@ -345,7 +347,7 @@ autocdc_state_expire (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_add,
 
 /* ---- writing ---- */
 
-static gboolean
+static void
 set_fact_columns (AutoCdcWork *work)
 {
   g_autoptr (GString) values = g_string_new (NULL);
@@ -353,7 +355,6 @@ set_fact_columns (AutoCdcWork *work)
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)
     g_string_append_printf (values, ", v%u AS f%u", i, i);
   autocdc_work_take (work, "fact values", g_steal_pointer (&values));
-  return TRUE;
 }
 
 static gboolean

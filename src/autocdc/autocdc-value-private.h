@@ -9,9 +9,9 @@
 
 G_BEGIN_DECLS
 
-/* JSON of one value of an orderable @type: null; true and false; a number of the integers, of DATE (days), TIMESTAMP and TIMESTAMP_NTZ (µs) and
- * intervals (months, µs); text of FLOAT, DOUBLE, DECIMAL and STRING, hex digits of BINARY; an array of the fields of a STRUCT and of the
- * elements of an ARRAY. Returns: (transfer full). */
+/* JSON of one value of an orderable @type: null; true and false; a number of the integers, of DATE (days), TIMESTAMP
+ * and TIMESTAMP_NTZ (µs) and intervals (months, µs); text of FLOAT, DOUBLE, DECIMAL and STRING, hex digits of BINARY;
+ * an array of the fields of a STRUCT and of the elements of an ARRAY. Returns: (transfer full). */
 json_t *autocdc_value_json (const DuckVector *vector, guint64 row, const BaseType *type);
 
 /* Appends the literal that @json is for @type. FALSE when it is none; @out then holds a part. */

@@ -4,14 +4,16 @@
  * also y, the system sequence, and p, its order key; an instant is o, and p where there is one.
  *
  *   {truncates} o of its truncates
- *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o its order key, d whether a delete, x<i> selected columns,
- *              u the columns to update, in lower case
+ *   {events}   the batch as read, without its truncates; of a snapshot, its rows as upserts: k<j> keys, s sequence, o
+ *              its order key, d whether a delete, x<i> selected columns, u the columns to update, in lower case
  *   {best}     its keys (SCD 1) or keys and instants
- *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete), v<i> the values of field i
+ *   {reduced}  reduced to normalised facts: k, s, o, d, b the set of the fields that it authors (empty for a delete),
+ *              v<i> the values of field i
  *   {keys}     the keys to look up, some perhaps twice
  *   {batch}    the part of {reduced} that goes the general way
- *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en interval (bitemporal: ys, ye
- *              too), hs, ho, hb fact held (bitemporal: none), hg its gen, hh hash of the values, v, and c<i> as it is of a column i that is several fields
+ *   {rows}     their visible rows: ix number (of file and position), fi, rn file and position, rid row id, k, st, en
+ *              interval (bitemporal: ys, ye too), hs, ho, hb fact held (bitemporal: none), hg its gen, hh hash of the
+ *              values, v, and c<i> as it is of a column i that is several fields
  *   {state}    their facts in state files: k, s, o, d, b set, v, w written, g gen; not SCD 1: a reset has no sequence
  *   {anchors}, {before}: see autocdc-anchor.c
  *   {facts}    the union, normalised: k, s, o, d, b, v, w, g, src (0 state, 1 row, 2 batch), ri (ix of the row that holds it). SCD 1, when
@@ -19,19 +21,22 @@
  *   {met}      of a partial target: facts of one key and instant, which become one in {merged}; {said}: which of them says all of it
  *   {new}      what the rows must be: k, st, en (ys, ye), v, hs, ho, hb, hg
  *   {need}     the facts to remember, with the columns of {facts}
- *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), columns of {new}, and hh, the hash of the values
- *              where it is known
+ *   {diff}     act 0 keep, 1 insert, 2 delete, 3 update; fi, rn, rid, rr (ix of the old row), columns of {new}, and hh,
+ *              the hash of the values where it is known
  *   {over}, {lasting}: histories: its rows with an end, and without one (bitemporal: of belief)
  *   {marks}    {diff} without values
  *   {add}      facts for a new state file
  *   {cleared}  fi, rn of rows that the batch's truncate clears, beside those in {rows} and in work->cleared_files
  *
- * A relation is rows kept in memory (or, when there are too many, in a temporary table), or, where a copy is not worth making, a SELECT in
- * parentheses. It never changes: a step that changes one makes another of the same name.
+ * A relation is rows kept in memory (or, when there are too many, in a temporary table), or, where a copy is not worth
+ * making, a SELECT in parentheses. It never changes: a step that changes one makes another of the same name.
+ *
  * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
- * values, {Y} and {Y:t} `y, p`, {W} and {W:t} the intervals, {H} and {H:t} the fact held, all of them with a leading comma; {I} and {I:t}
- * the instant, {E:a,b} equality of instants; {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence,
- * {O:column} its order key, {Z} and {P:column} those of the system sequence, {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by autocdc_work_set().
+ * values, {Y} and {Y:t} `y, p`, {W} and {W:t} the intervals, {H} and {H:t} the fact held, all of them with a leading
+ * comma; {I} and {I:t} the instant, {E:a,b} equality of instants; {tie:t} the payload order for ORDER BY with a leading
+ * comma, {S} the type of the sequence, {O:column} its order key, {Z} and {P:column} those of the system sequence,
+ * {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by
+ * autocdc_work_set().
  */
 #pragma once
 
@@ -189,8 +194,8 @@ gboolean autocdc_hear_truncates (AutoCdcWork *work, GError **error);
 gboolean autocdc_add_truncated_keys (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
 /* {cleared}, work->cleared_files, of {rows} and their scan. */
 gboolean autocdc_find_cleared (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* The piece `event values`, of events `e`: v<i> from x<source>, NULL where the source has no such field. Of a partial target also the set b,
- * behind them: what the event does not author has no value. */
+/* The piece `event values`, of events `e`: v<i> from x<source>, NULL where the source has no such field. Of a partial
+ * target also the set b, behind them: what the event does not author has no value. */
 void autocdc_set_event_values (AutoCdcWork *work);
 /* {best}, {reduced}, {keys}, {batch}. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
@@ -216,7 +221,8 @@ gboolean autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const
                                GError **error);
 /* {rows} from {old}, which has no payload, for {keys}. */
 gboolean autocdc_look_up_payload (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* The relation @name: k, so, eo, ho, hb, hg of all rows of {keys}: order keys of start, end and sequence held, its set, gen. Histories only. */
+/* The relation @name: k, so, eo, ho, hb, hg of all rows of {keys}: order keys of start, end and sequence held, its set,
+ * gen. Histories only. */
 gboolean autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, GError **error);
 /* {known}: what a key's facts in state files come to when their values are not asked for. */
 gboolean autocdc_look_up_known (AutoCdcWork *work, DeltaTable *table, GError **error);
@@ -244,7 +250,8 @@ void autocdc_forget_before (AutoCdcWork *work);
 gboolean autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error);
 /* The piece `changes`: ` OR …` a tracked field differs from that of the row before in the window w. */
 void autocdc_set_changes (AutoCdcWork *work);
-/* {need} of the facts in the table @known: the upserts that stand, with the newest sequences of their key, and every key's newest delete. */
+/* {need} of the facts in the table @known: the upserts that stand, with the newest sequences of their key, and every
+ * key's newest delete. */
 gboolean autocdc_scd1_find_needed (AutoCdcWork *work, const char *known, GError **error);
 /* {new}, {need}: the reference functions. */
 gboolean autocdc_scd1_compute (AutoCdcWork *work, GError **error);

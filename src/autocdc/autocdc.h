@@ -54,7 +54,6 @@ typedef struct {
   const char *const *ignore_null_except;  /* … ON * EXCEPT (…) */
   const char *columns_to_update;          /* COLUMNS TO UPDATE */
   AutoCdcType type;                       /* STORED AS; 0 = AUTOCDC_SCD1 */
-  gboolean once;                          /* ONCE: progress is the caller's */
   gboolean from_snapshot;                 /* FROM SNAPSHOT */
   const BaseType *together; /* what all flows into the target give: autocdc_plans_agree(); NULL = it is the only one */
   gboolean may_widen;       /* the target's declaration sets delta.enableTypeWidening */
@@ -167,10 +166,10 @@ typedef struct {
  * @cancel: (nullable)
  * @outcome: (out)
  *
- * Reads the batch's events once, computes what the target's rows must be, and commits the difference: data files, deletion
- * vectors (or rewritten files), change files when the table records its feed, state files, schema and domain, `txn`
- * and the flow's progress. A first batch makes an empty table an AUTO CDC target, if it is none. Another writer's commit that matters makes it
- * compute again; the events are not read again.
+ * Reads the batch's events once, computes what the target's rows must be, and commits the difference: data files,
+ * deletion vectors (or rewritten files), change files when the table records its feed, state files, schema and domain,
+ * `txn` and the flow's progress. A first batch makes an empty table an AUTO CDC target, if it is none. Another writer's
+ * commit that matters makes it compute again; the events are not read again.
  *
  * Errors: AUTOCDC_MICROBATCH_VALIDATION.* (nothing is written), AUTOCDC_INVALID_STATE.*, FLOW_CHECKPOINT_CORRUPT when the target
  * holds this batch with another digest, DELTA_CONCURRENT_WRITE after too many tries, and all that reading and writing may say.
