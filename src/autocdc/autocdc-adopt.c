@@ -25,6 +25,56 @@ autocdc_forget (DeltaTransaction *transaction, DeltaSnapshot *snapshot)
 }
 
 gboolean
+autocdc_begin_adoption (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error)
+{
+  const AutoCdcPlan *plan = layout->plan;
+  const BaseType *present = delta_snapshot_schema (snapshot);
+  g_autoptr (GPtrArray) names = g_ptr_array_new (), types = g_ptr_array_new ();
+
+  if (plan->type == AUTOCDC_BITEMPORAL)
+    return base_error_set (
+        error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT,
+        "%s is to be adopted as the target of flow %s, which is BITEMPORAL: its rows do not say what was "
+        "believed when",
+        plan->target, plan->name);
+  if (plan->from_snapshot)
+    return base_error_set (error, SLUICE_ERROR_AUTOCDC_CANNOT_ADOPT,
+                           "%s is to be adopted as the target of flow %s, which reads snapshots: its rows are of no "
+                           "version of theirs",
+                           plan->target, plan->name);
+  for (guint i = 0; i < layout->domain->keys->len; i++) {
+    g_ptr_array_add (names, layout->domain->keys->pdata[i]);
+    g_ptr_array_add (types, layout->domain->key_types->pdata[i]);
+  }
+  if (plan->type == AUTOCDC_SCD2) {
+    g_ptr_array_add (names, (gpointer) AUTOCDC_START_AT);
+    g_ptr_array_add (names, (gpointer) AUTOCDC_END_AT);
+    g_ptr_array_add (types, plan->sequence_type);
+    g_ptr_array_add (types, plan->sequence_type);
+  }
+  for (guint i = 0; i < names->len; i++) {
+    int column = base_type_field_index (present, names->pdata[i], TRUE);
+    g_autofree char *type = base_type_text (types->pdata[i]);
+
+    if (column >= 0 && autocdc_same_type (base_type_field (present, (guint) column)->type, types->pdata[i]))
+      continue;
+    return base_error_set (error, SLUICE_ERROR_USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE,
+                           "%s is to be adopted as the target of flow %s and has no column %s of type %s", plan->target,
+                           plan->name, (char *) names->pdata[i], type);
+  }
+  autocdc_domain_begin_statement (layout->domain);
+  return TRUE;
+}
+
+void
+autocdc_count_adopted (AutoCdcLayout *layout, const BaseType *present)
+{
+  for (guint i = 0; i < layout->fields->len; i++)
+    if (base_type_field_index (present, ((char **) layout->domain->fields->pdata[i])[0], TRUE) >= 0)
+      layout->domain->n_adopted = i + 1;
+}
+
+gboolean
 autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
   const AutoCdcLayout *layout = work->layout;

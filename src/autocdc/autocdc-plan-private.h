@@ -110,6 +110,21 @@ gboolean autocdc_key_may_be_empty (const AutoCdcLayout *layout, guint key);
 BaseType *autocdc_schema_unite (const AutoCdcPlan *plan, const BaseType *a, const BaseType *b, const char **differs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcLayout, autocdc_layout_free)
 
+/* The steps of laying. */
+/* Whether the plan fits what the domain records; its keys get the order that they have there. Errors: AUTOCDC_INVALID_STATE.*. */
+gboolean autocdc_check_drift (AutoCdcPlan *plan, AutoCdcDomain *domain, GError **error);
+/* layout->schema, and whether it is another one. @snapshot: (nullable). Errors: AUTOCDC_INVALID_STATE.COLUMN_TYPE_DRIFT,
+ * USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE. */
+gboolean autocdc_find_schema (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error);
+/* Whether the rows of @snapshot may become the history of the plan's flow: keys and intervals must be there as the flow
+ * has them; other columns may come and go as in any target. Errors: AUTOCDC_CANNOT_ADOPT,
+ * USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE. */
+gboolean autocdc_begin_adoption (AutoCdcLayout *layout, DeltaSnapshot *snapshot, GError **error);
+/* Once the fields are known: adopted rows author the columns that they have. */
+void autocdc_count_adopted (AutoCdcLayout *layout, const BaseType *present);
+/* Equal but for nullability, and for case in names of leaves. */
+gboolean autocdc_same_type (const BaseType *a, const BaseType *b);
+
 /* Of the domains that hold the progress of flows, one for each run. */
 #define AUTOCDC_PROGRESS_PREFIX "sluice.flow."
 
