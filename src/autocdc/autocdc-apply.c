@@ -457,8 +457,10 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   outcome->n_upserted_rows = (guint64) (counts.n_inserted + counts.n_updated);
   outcome->n_deleted_rows = (guint64) counts.n_deleted;
   if (!(write = begin_write (work, target, snapshot, &counts, error)) || !stage_rows (work, write, &counts, error) ||
-      !autocdc_check_promise (work, write, error) ||
-      !autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
+      !autocdc_check_promise (work, write, error))
+    return FALSE;
+  autocdc_work_keep (work, "add"); /* joining state files takes memory too */
+  if (!autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
     return FALSE;
   outcome->n_tombstones_removed = (guint64) n_expired;
   outcome->n_state_rows = state_rows (layout->domain);

@@ -62,18 +62,23 @@ autocdc_bitemporal_compute (AutoCdcWork *work, GError **error)
   if (!find_instants (work, error))
     return FALSE;
   define_told (work);
-  return autocdc_find_histories (work, "told at instants", "{K}, n", error) &&
-         autocdc_work_make (
-             work, "new",
-             "WITH belief AS (SELECT {K:h}, h.n, i.y, i.next, h.st, h.en{V:h} FROM {histories} h JOIN {instants} i"
-             " ON {J:h,i} AND i.n = h.n AND (h.en IS NULL OR {O:h.en} >= i.changed)"
-             " UNION ALL SELECT {K:r}, 0, r.ys, i.y, r.st, r.en{V:r} FROM {rows} r"
-             " JOIN {instants} i ON {J:r,i} AND i.n = 1 AND {P:r.ys} < i.p),"
-             " run AS (SELECT *, (lag(n) OVER w IS DISTINCT FROM n - 1 OR lag(en) OVER w IS DISTINCT FROM en{changes})"
-             " AS first FROM belief WINDOW w AS (PARTITION BY {K}, st ORDER BY n)),"
-             " place AS (SELECT *, last_value(CASE WHEN first THEN y END IGNORE NULLS) OVER"
-             " (PARTITION BY {K}, st ORDER BY n ROWS UNBOUNDED PRECEDING) AS ys,"
-             " coalesce(lead(first) OVER w, true) AS last FROM run WINDOW w AS (PARTITION BY {K}, st ORDER BY n))"
-             " SELECT {K}, st, en, ys, next AS ye{V} FROM place WHERE last",
-             NULL, error);
+  if (!autocdc_find_histories (work, "told at instants", "{K}, n", error) ||
+      !autocdc_work_make (
+          work, "beliefs",
+          "WITH belief AS (SELECT {K:h}, h.n, i.y, i.next, h.st, h.en{V:h} FROM {histories} h JOIN {instants} i"
+          " ON {J:h,i} AND i.n = h.n AND (h.en IS NULL OR {O:h.en} >= i.changed)"
+          " UNION ALL SELECT {K:r}, 0, r.ys, i.y, r.st, r.en{V:r} FROM {rows} r"
+          " JOIN {instants} i ON {J:r,i} AND i.n = 1 AND {P:r.ys} < i.p),"
+          " run AS (SELECT *,"
+          " (lag(n) OVER w IS DISTINCT FROM n - 1 OR lag(en) OVER w IS DISTINCT FROM en{changes before}) AS first,"
+          " (lead(n) OVER w IS DISTINCT FROM n + 1 OR lead(en) OVER w IS DISTINCT FROM en{changes behind}) AS last"
+          " FROM belief WINDOW w AS (PARTITION BY {K}, st ORDER BY n))"
+          " SELECT * FROM run WHERE first OR last",
+          NULL, error))
+    return FALSE;
+  autocdc_work_define (work, "new",
+                       "SELECT {K}, st, en, y AS ys, next AS ye{V} FROM {beliefs} WHERE first AND last UNION ALL"
+                       " SELECT {K}, st, en, ys, next{V} FROM (SELECT *, lag(y) OVER (PARTITION BY {K}, st ORDER BY n)"
+                       " AS ys FROM {beliefs} WHERE first <> last) WHERE last");
+  return TRUE;
 }

@@ -79,8 +79,9 @@ set_inherited (AutoCdcWork *work)
   autocdc_work_set (work, "inherited", text);
 }
 
-void
-autocdc_set_changes (AutoCdcWork *work)
+/* Whether a tracked field differs from that of the row that @function, lag or lead, gives in the window w. */
+static void
+set_changes (AutoCdcWork *work, const char *piece, const char *function)
 {
   g_autoptr (GString) changes = g_string_new (NULL);
 
@@ -93,14 +94,15 @@ autocdc_set_changes (AutoCdcWork *work)
     if (base_type_is_nested (field->type) || base_type_kind (field->type) == BASE_TYPE_VARIANT) {
       g_autofree char *key = relation_tie_key (column, field->type);
 
-      g_string_append_printf (changes, " OR lag(%s) OVER w IS DISTINCT FROM %s", key, key);
+      g_string_append_printf (changes, " OR %s(%s) OVER w IS DISTINCT FROM %s", function, key, key);
     } else {
-      g_string_append_printf (changes, " OR lag(v%u) OVER w IS DISTINCT FROM v%u", i, i);
+      g_string_append_printf (changes, " OR %s(v%u) OVER w IS DISTINCT FROM v%u", function, i, i);
     }
   }
-  autocdc_work_take (work, "changes", g_steal_pointer (&changes));
+  autocdc_work_take (work, piece, g_steal_pointer (&changes));
 }
 
+/* Most runs are of one step, which is their first and their last one: only the others are put in order again to find where they begin. */
 gboolean
 autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error)
 {
@@ -110,17 +112,20 @@ autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, G
   autocdc_work_set (work, "line", of);
   set_steps (work);
   set_inherited (work);
-  autocdc_set_changes (work);
-  return autocdc_work_make (
-      work, "histories",
-      "WITH step AS (SELECT {steps}),"
-      " segment AS (SELECT *{gap} FROM step),"
-      " state AS (SELECT {line}, s, o, d{inherited} FROM segment),"
-      " run AS (SELECT *, NOT d AND (coalesce(lag(d) OVER w, true){changes}) AS first FROM state"
-      " WINDOW w AS (PARTITION BY {line} ORDER BY o)),"
-      " place AS (SELECT *, last_value(CASE WHEN first THEN s END IGNORE NULLS) OVER"
-      " (PARTITION BY {line} ORDER BY o ROWS UNBOUNDED PRECEDING) AS st, lead(s) OVER w AS en,"
-      " coalesce(lead(d OR first) OVER w, true) AS last FROM run WINDOW w AS (PARTITION BY {line} ORDER BY o))"
-      " SELECT {line}, st, en{V}, s AS hs, o AS ho FROM place WHERE last AND NOT d",
-      NULL, error);
+  set_changes (work, "changes before", "lag");
+  set_changes (work, "changes behind", "lead");
+  if (!autocdc_work_make (
+          work, "bounds",
+          "WITH state AS (SELECT {line}, s, o, d{inherited} FROM (SELECT *{gap} FROM (SELECT {steps}))),"
+          " run AS (SELECT *, coalesce(lag(d) OVER w, true){changes before} AS first,"
+          " coalesce(lead(d) OVER w, true){changes behind} AS last, lead(s) OVER w AS en"
+          " FROM state WINDOW w AS (PARTITION BY {line} ORDER BY o))"
+          " SELECT {line}, s, o, en, first, last{V} FROM run WHERE NOT d AND (first OR last)",
+          NULL, error))
+    return FALSE;
+  autocdc_work_define (work, "histories",
+                       "SELECT {line}, s AS st, en{V}, s AS hs, o AS ho FROM {bounds} WHERE first AND last UNION ALL"
+                       " SELECT {line}, st, en{V}, s, o FROM (SELECT *, lag(s) OVER (PARTITION BY {line} ORDER BY o)"
+                       " AS st FROM {bounds} WHERE first <> last) WHERE last");
+  return TRUE;
 }

@@ -168,11 +168,18 @@ drop_void (AutoCdcWork *work, GError **error)
 static gboolean
 drop_idle (AutoCdcWork *work, GError **error)
 {
+  gint64 n_idle;
+
   if (work->plan->type != AUTOCDC_SCD1)
-    return autocdc_work_make (work, "merge",
-                              "SELECT f.* FROM {merge} f WHERE f.d OR NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
-                              " AND {E:q,f} AND q.d AND q.g >= f.g)",
-                              NULL, error);
+    return autocdc_work_count (work,
+                               "SELECT count(*) FROM (SELECT 1 FROM {merge} GROUP BY {K}, {I} HAVING bool_or(d) AND"
+                               " NOT bool_and(d))",
+                               &n_idle, error) &&
+           (n_idle == 0 ||
+            autocdc_work_make (work, "merge",
+                               "SELECT f.* FROM {merge} f WHERE f.d OR NOT EXISTS (SELECT 1 FROM {merge} q WHERE"
+                               " {J:q,f} AND {E:q,f} AND q.d AND q.g >= f.g)",
+                               NULL, error));
   if (!work->is_partial)
     return autocdc_work_make (work, "merge",
                               "SELECT f.* FROM {merge} f WHERE NOT EXISTS (SELECT 1 FROM {merge} q WHERE {J:q,f}"
@@ -313,16 +320,20 @@ static gboolean
 expire (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint64 *n_expired, GError **error)
 {
   g_autofree char *before = g_strdup_printf ("%" G_GINT64_FORMAT "::BIGINT", expiry (work));
-  gint64 n_before, n_after;
+  gint64 n_before, n_after, n_found;
 
   if (expiry (work) == G_MININT64)
     return TRUE;
   autocdc_work_set (work, "expiry", before);
-  if (!autocdc_work_count (work, "SELECT count(*) FROM {merge}", &n_before, error) ||
-      !autocdc_work_make (work, "expired", "SELECT {K}, {O:s} AS o, d FROM {merge} WHERE d AND w < {expiry}", NULL,
+  if (!autocdc_work_make (work, "expired", "SELECT {K}, {O:s} AS o, d FROM {merge} WHERE d AND w < {expiry}", NULL,
                           error) ||
       (work->plan->type != AUTOCDC_SCD1 && !find_inner_members (work, snapshot, merge, error)) ||
       !keep_guards (work, snapshot, merge, error) ||
+      !autocdc_work_count (work, "SELECT count(*) FROM {expired}", &n_found, error))
+    return FALSE;
+  if (n_found == 0)
+    return TRUE;
+  if (!autocdc_work_count (work, "SELECT count(*) FROM {merge}", &n_before, error) ||
       !autocdc_work_make (work, "merge",
                           "SELECT f.* FROM {merge} f WHERE f.w >= {expiry} OR NOT EXISTS (SELECT 1 FROM {expired} q"
                           " WHERE {J:q,f} AND q.o = {O:f.s} AND q.d = f.d)",
@@ -379,11 +390,10 @@ merge_facts (AutoCdcWork *work, DeltaSnapshot *snapshot, GPtrArray *merge, gint6
   if (!autocdc_append_state_scan (work, delta_snapshot_table (snapshot), merge, scan, error))
     return FALSE;
   autocdc_work_take (work, "old facts", g_steal_pointer (&scan));
-  return autocdc_work_make (work, "merge",
-                            "SELECT * FROM ({old facts}) WHERE {T:o}"
-                            " UNION ALL SELECT {K}, s, o{Y}, d, b{V}, w, g FROM {add}",
-                            NULL, error) &&
-         drop_void (work, error) &&
+  /* A copy is made only where something is left out. */
+  autocdc_work_define (
+      work, "merge", "SELECT * FROM ({old facts}) WHERE {T:o} UNION ALL SELECT {K}, s, o{Y}, d, b{V}, w, g FROM {add}");
+  return drop_void (work, error) &&
          autocdc_normalise (work, "merge", (const char *const[]){ "o", "d", "b", "g", NULL }, ", f.w DESC",
                             ", max(w) AS w", NULL, error) &&
          drop_idle (work, error) && expire (work, snapshot, merge, n_expired, error);

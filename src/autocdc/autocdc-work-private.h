@@ -128,6 +128,8 @@ void autocdc_work_define (AutoCdcWork *work, const char *name, const char *patte
 /* autocdc_work_make() of a SELECT that must not run twice, not even a part of it. */
 gboolean autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows,
                                  GError **error);
+/* Gives up the relations of this try that @piece does not name. */
+void autocdc_work_keep (AutoCdcWork *work, const char *piece);
 /* The first row of a SELECT of @n_values integers, NULL as 0. */
 gboolean autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *values, guint n_values, GError **error);
 /* The same of one integer. */
@@ -246,10 +248,9 @@ gboolean autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GEr
 /* Takes it out of {histories}. */
 void autocdc_forget_before (AutoCdcWork *work);
 /* {histories}: the rows that the facts of the relation @told make, a history for each of @line (`{K}`): line, st, en, v, hs and ho of the
- * last step. */
+ * last step. Leaves the pieces `changes before` and `changes behind`: ` OR …` a tracked field differs from that of the
+ * row before or behind in the window w. */
 gboolean autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error);
-/* The piece `changes`: ` OR …` a tracked field differs from that of the row before in the window w. */
-void autocdc_set_changes (AutoCdcWork *work);
 /* {need} of the facts in the table @known: the upserts that stand, with the newest sequences of their key, and every
  * key's newest delete. */
 gboolean autocdc_scd1_find_needed (AutoCdcWork *work, const char *known, GError **error);

@@ -60,6 +60,21 @@ forget_relations (AutoCdcWork *work)
     work->kept_bytes += duck_rows_bytes (work->relations->pdata[i]);
 }
 
+void
+autocdc_work_keep (AutoCdcWork *work, const char *piece)
+{
+  const char *text = g_hash_table_lookup (work->pieces, piece);
+
+  for (guint i = work->relations->len; i > work->n_lasting; i--) {
+    DuckRows *rows = work->relations->pdata[i - 1];
+
+    if (text && strstr (text, duck_rows_relation (rows)))
+      continue;
+    work->kept_bytes -= duck_rows_bytes (rows);
+    g_ptr_array_remove_index (work->relations, i - 1);
+  }
+}
+
 /* The piece `clock`: what facts of this commit have as `written`: the batch's clock, and not less than what facts have already. */
 static void
 set_clock (AutoCdcWork *work)
