@@ -459,7 +459,8 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   if (!(write = begin_write (work, target, snapshot, &counts, error)) || !stage_rows (work, write, &counts, error) ||
       !autocdc_check_promise (work, write, error))
     return FALSE;
-  autocdc_work_keep (work, "add"); /* joining state files takes memory too */
+  if (autocdc_work_has_tables (work)) /* nothing is written beside; joining state files takes memory too */
+    autocdc_work_keep (work, "add");
   if (!autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
     return FALSE;
   outcome->n_tombstones_removed = (guint64) n_expired;
