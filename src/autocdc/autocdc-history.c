@@ -102,7 +102,8 @@ set_changes (AutoCdcWork *work, const char *piece, const char *function)
   autocdc_work_take (work, piece, g_steal_pointer (&changes));
 }
 
-/* Most runs are of one step, which is their first and their last one: only the others are put in order again to find where they begin. */
+/* Most runs are of one step, which is their first and their last one: only the others are put in order again to find
+ * where they begin. */
 gboolean
 autocdc_find_histories (AutoCdcWork *work, const char *told, const char *line, GError **error)
 {
