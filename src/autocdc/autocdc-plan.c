@@ -4,6 +4,7 @@
 #include "base-error.h"
 #include "base-text.h"
 #include "sql-print.h"
+#include "write-schema.h"
 
 #include <string.h>
 
@@ -242,7 +243,7 @@ add_column (AutoCdcPlan *plan, const char *name, const BaseType *type)
   AutoCdcColumn *column = g_new0 (AutoCdcColumn, 1);
 
   column->name = g_strdup (name);
-  column->type = base_type_ref (type);
+  column->type = write_schema_plain (type); /* what its source notes of its leaves is not the target's */
   g_ptr_array_add (plan->columns, column);
   return column;
 }
@@ -324,7 +325,7 @@ bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, c
     return NULL;
   }
   if (base_type_kind (type) != BASE_TYPE_VOID && base_type_is_orderable (type))
-    return g_steal_pointer (&type);
+    return write_schema_plain (type);
   text = base_type_text (type);
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NON_ORDERABLE_SEQUENCE,
                   "flow %s: %s is of type %s, which has no order", plan->name, clause, text);
@@ -339,7 +340,7 @@ bind_sequences (AutoCdcPlan *plan, const AutoCdcFlow *flow, const BaseType *sche
                 GError **error)
 {
   if (plan->from_snapshot) {
-    plan->sequence_type = base_type_ref (flow->version_type);
+    plan->sequence_type = write_schema_plain (flow->version_type);
     return autocdc_version_type_check (plan->sequence_type, plan->name, error);
   }
   plan->sequence_type = bind_sequence (plan, "SEQUENCE BY", flow->sequence_by, schema, context, error);

@@ -31,12 +31,12 @@
  * A relation is rows kept in memory (or, when there are too many, in a temporary table), or, where a copy is not worth
  * making, a SELECT in parentheses. It never changes: a step that changes one makes another of the same name.
  *
- * Text is written as templates: {K} the keys (`k0, k1`), {K:t} with a table's name, {J:a,b} equality of keys, {V} and {V:t} the
- * values, {Y} and {Y:t} `y, p`, {W} and {W:t} the intervals, {H} and {H:t} the fact held, all of them with a leading
- * comma; {I} and {I:t} the instant, {E:a,b} equality of instants; {tie:t} the payload order for ORDER BY with a leading
- * comma, {S} the type of the sequence, {O:column} its order key, {Z} and {P:column} those of the system sequence,
- * {T:column} whether that order key is not below the newest truncate, and {name} for a piece that was set by
- * autocdc_work_set().
+ * Text is written as templates, in which braces outside of quotes are places to fill: {K} the keys (`k0, k1`), {K:t}
+ * with a table's name, {J:a,b} equality of keys, {V} and {V:t} the values, {Y} and {Y:t} `y, p`, {W} and {W:t} the
+ * intervals, {H} and {H:t} the fact held, all of them with a leading comma; {I} and {I:t} the instant, {E:a,b} equality
+ * of instants; {tie:t} the payload order for ORDER BY with a leading comma, {S} the type of the sequence, {O:column}
+ * its order key, {Z} and {P:column} those of the system sequence, {T:column} whether that order key is not below the
+ * newest truncate, and {name} for a piece that was set by autocdc_work_set().
  */
 #pragma once
 

@@ -284,20 +284,24 @@ char *
 autocdc_work_text (AutoCdcWork *work, const char *pattern)
 {
   GString *out = g_string_sized_new (1024);
-  const char *open;
+  char quote = '\0'; /* names of leaves and literals stand in quotes, and may have braces */
 
-  while ((open = strchr (pattern, '{'))) {
-    const char *close = strchr (open, '}');
-    g_autofree char *name = g_strndup (open + 1, (gsize) (close - open - 1));
+  for (; *pattern; pattern++) {
+    if (quote ? *pattern == quote : *pattern == '\'' || *pattern == '"')
+      quote = quote ? '\0' : *pattern;
+    if (quote || *pattern != '{') {
+      g_string_append_c (out, *pattern);
+      continue;
+    }
+    const char *close = strchr (pattern, '}');
+    g_autofree char *name = g_strndup (pattern + 1, (gsize) (close - pattern - 1));
     char *colon = strchr (name, ':');
 
-    g_string_append_len (out, pattern, open - pattern);
     if (colon)
       *colon = '\0';
     append_piece (work, out, name, colon ? colon + 1 : NULL);
-    pattern = close + 1;
+    pattern = close;
   }
-  g_string_append (out, pattern);
   return g_string_free (out, FALSE);
 }
 

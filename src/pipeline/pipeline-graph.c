@@ -522,6 +522,20 @@ analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *
   return base_type_ref (autocdc_plan_target_schema (g_ptr_array_index (plans, 0)));
 }
 
+/* What the tables that were read note of leaves, such as ids of a column mapping, is not the new table's. */
+static BaseType *
+own_schema (const BaseType *inferred)
+{
+  g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
+
+  for (guint i = 0; i < base_type_n_fields (inferred); i++) {
+    const BaseField *field = base_type_field (inferred, i);
+    g_autoptr (BaseType) type = write_schema_plain (field->type);
+    base_struct_builder_add (builder, field->name, type, field->nullable, field->metadata);
+  }
+  return base_struct_builder_end (g_steal_pointer (&builder));
+}
+
 /* Schema of a stored dataset from its flows, its declaration, and what exists. */
 static BaseType *
 settle_schema (const PipelineDataset *dataset, BaseType *inferred, const BaseType *declared, DeltaSnapshot *existing,
@@ -531,7 +545,7 @@ settle_schema (const PipelineDataset *dataset, BaseType *inferred, const BaseTyp
     return check_declared (declared, inferred, error) ? base_type_ref (declared) : NULL;
   if (existing != NULL && dataset->kind == PIPELINE_STREAMING_TABLE)
     return write_schema_merge (delta_snapshot_schema (existing), inferred);
-  return base_type_ref (inferred);
+  return own_schema (inferred);
 }
 
 /* The schema that flows with queries give their target; NULL when one of them is wrong. */

@@ -17,8 +17,9 @@
 
 static BaseType *merge_types (const BaseType *table, const BaseType *data);
 
-BaseType *
-write_schema_nullable (const BaseType *type)
+/* @nullable: everything inside becomes it. */
+static BaseType *
+without_metadata (const BaseType *type, gboolean nullable)
 {
   g_autoptr (BaseType) key = NULL;
   g_autoptr (BaseType) inner = NULL;
@@ -26,22 +27,35 @@ write_schema_nullable (const BaseType *type)
 
   switch (base_type_kind (type)) {
   case BASE_TYPE_ARRAY:
-    inner = write_schema_nullable (base_type_element (type));
-    return base_type_array (inner, TRUE);
+    inner = without_metadata (base_type_element (type), nullable);
+    return base_type_array (inner, nullable || base_type_contains_null (type));
   case BASE_TYPE_MAP:
-    key = write_schema_nullable (base_type_key (type));
-    inner = write_schema_nullable (base_type_value (type));
-    return base_type_map (key, inner, TRUE);
+    key = without_metadata (base_type_key (type), nullable);
+    inner = without_metadata (base_type_value (type), nullable);
+    return base_type_map (key, inner, nullable || base_type_contains_null (type));
   case BASE_TYPE_STRUCT:
     builder = base_struct_builder_new ();
     for (guint i = 0; i < base_type_n_fields (type); i++) {
-      g_autoptr (BaseType) field = write_schema_nullable (base_type_field (type, i)->type);
-      base_struct_builder_add (builder, base_type_field (type, i)->name, field, TRUE, NULL);
+      const BaseField *field = base_type_field (type, i);
+      g_autoptr (BaseType) plain = without_metadata (field->type, nullable);
+      base_struct_builder_add (builder, field->name, plain, nullable || field->nullable, NULL);
     }
     return base_struct_builder_end (g_steal_pointer (&builder));
   default:
     return base_type_ref (type);
   }
+}
+
+BaseType *
+write_schema_nullable (const BaseType *type)
+{
+  return without_metadata (type, TRUE);
+}
+
+BaseType *
+write_schema_plain (const BaseType *type)
+{
+  return without_metadata (type, FALSE);
 }
 
 /* A field that was not there before: nullable at every depth, without the data's own metadata. */

@@ -24,6 +24,8 @@ BaseType *write_schema_merge (const BaseType *table, const BaseType *data);
 /* @type with everything inside of it nullable, and without metadata of fields: what a query's column is in a table.
  * Returns: (transfer full). */
 BaseType *write_schema_nullable (const BaseType *type);
+/* @type without metadata of fields: what another table notes of them, such as ids of a column mapping. Returns: (transfer full). */
+BaseType *write_schema_plain (const BaseType *type);
 
 /**
  * write_plan_fit:

@@ -28,6 +28,48 @@ def upserted(p):
     return p.last_update_metrics()["f"]["metrics"]["num_upserted_rows"]
 
 
+class Leaves(unittest.TestCase):
+    """Names of leaves with braces were taken for places in the engine's own texts, and ids of a mapped source's leaves became the target's."""
+
+    MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+
+    def test_names_with_braces(self):
+        for storage in ("SCD TYPE 1", "SCD TYPE 2", "SYSTEM SEQUENCE BY n STORED AS BITEMPORAL"):
+            for ignore in ("", "IGNORE NULL UPDATES"):
+                stored = storage if "BITEMPORAL" in storage else "STORED AS " + storage
+                with self.subTest(storage, ignore=ignore), Project(
+                        f"CREATE STREAMING TABLE t {self.MAPPED}; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src KEYS (k) {ignore} SEQUENCE BY n "
+                        f"COLUMNS * EXCEPT (n) {stored}") as p:
+                    p.query(f"CREATE TABLE src (k INT, s STRUCT<`{{K}}`: INT, `it's \"{{`: INT>, n STRUCT<`{{O}}`: INT>) {self.MAPPED}")
+                    p.query("INSERT INTO src SELECT 1, struct(1, 1), struct(1)")
+                    p.update()
+                    p.query("ALTER TABLE src ADD COLUMNS (z INT)")  # events of two sets of fields
+                    p.query("INSERT INTO src SELECT 1, struct(2, 5), struct(2), 7 UNION ALL SELECT 1, struct(3, 4), struct(2), 7")
+                    p.query("INSERT INTO src SELECT 1, struct(9, 9), struct(0), 6")
+                    p.update()
+                    current = "" if storage == "SCD TYPE 1" else "WHERE __END_AT IS NULL" + (" AND __SYSTEM_END_AT IS NULL" if "BITEMPORAL" in storage else "")
+                    second = 5 if ignore else 4
+                    self.assertEqual(p.rows(f"SELECT k, s.`{{K}}`, s.`it's \"{{`, z FROM t {current}"), [(1, 3, second, 7)])
+
+    def test_a_target_has_ids_of_its_own(self):
+        with Project(f"CREATE STREAMING TABLE a {self.MAPPED} AS SELECT * FROM STREAM src; CREATE STREAMING TABLE plain;"
+                     f"CREATE STREAMING TABLE t {self.MAPPED}; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src KEYS (k) SEQUENCE BY n STORED AS SCD TYPE 2;"
+                     "CREATE FLOW g AS AUTO CDC INTO plain FROM STREAM src KEYS (k) SEQUENCE BY n;") as p:
+            p.query(f"CREATE TABLE src (k INT, more INT, n STRUCT<x: INT, y: INT>) {self.MAPPED}; INSERT INTO src VALUES (1, 2, struct(3, 4))")
+            p.update()
+
+            def ids(fields):
+                for field in fields:
+                    yield field["metadata"].get("delta.columnMapping.id")
+                    yield from ids(field["type"]["fields"]) if isinstance(field["type"], dict) else ()
+            for table, n in (("a", 5), ("t", 11), ("plain", 0)):
+                log = (p.root / "warehouse" / table / "_delta_log" / f"{0:020}.json").read_text().splitlines()
+                schema = [json.loads(json.loads(line)["metaData"]["schemaString"]) for line in log if "metaData" in line][0]
+                found = [i for i in ids(schema["fields"]) if i is not None]
+                self.assertEqual(sorted(found), list(range(1, n + 1)), table)
+            self.assertEqual(p.rows("SELECT k, more, n.x, __START_AT.y FROM t"), [(1, 2, 3, 4)])
+
+
 class Widening(unittest.TestCase):
     """The target follows, and what was remembered of narrower values still counts."""
 
