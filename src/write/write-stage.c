@@ -336,7 +336,8 @@ write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hol
       !take_time_zone (run->own, batch->session, error))
     return FALSE;
   run->session = run->own;
-  run->thread = g_thread_new ("copy", copy, run);
+  if ((run->thread = g_thread_try_new ("copy", copy, run, NULL)) == NULL)
+    copy (run); /* there are too many threads already */
   g_ptr_array_add (batch->beside, g_steal_pointer (&run));
   return TRUE;
 }
@@ -348,7 +349,8 @@ write_stage_wait (WriteBatch *batch, GError **error)
 
   for (guint i = 0; i < batch->beside->len; i++) {
     WriteRun *run = g_ptr_array_index (batch->beside, i);
-    (void) g_thread_join (g_steal_pointer (&run->thread));
+    if (run->thread != NULL)
+      (void) g_thread_join (g_steal_pointer (&run->thread));
     if (!take_files (batch, run, &n_rows, error))
       return FALSE;
     write_batch_count_rows (batch, run->stage.flags, n_rows);
