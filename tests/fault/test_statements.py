@@ -89,18 +89,23 @@ def versions(warehouse):
 
 
 class Prepared:
+    """A statement on what its setup leaves, which is made once for all statements behind it."""
+    made = {}  # text of the setup: (the warehouse, what a user sees of it)
+
     def __init__(self, root, setup, statement):
         self.statement = statement
-        self.before = root / "before"
-        for sql in setup:
-            answer(self.before, sql)
-        self.old = state(self.before)
+        self.before, self.old = self.made.get("; ".join(setup)) or self.make(root / "before", "; ".join(setup))
         after = root / "after"
         shutil.copytree(self.before, after)
         done = sluice(after, statement, SLUICE_FAULT_COUNT="1")
         assert done.returncode == 0, f"{statement}: {done.stderr}"
         self.n_operations = int(re.search(r"storage operations: (\d+)", done.stderr)[1])
         self.new = state(after)
+
+    def make(self, warehouse, setup):
+        answer(warehouse, setup)
+        self.made[setup] = warehouse, state(warehouse)
+        return self.made[setup]
 
 
 def run_case(prepared, n, mode):
