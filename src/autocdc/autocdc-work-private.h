@@ -201,6 +201,19 @@ gboolean autocdc_find_cleared (AutoCdcWork *work, DeltaSnapshot *snapshot, GErro
 void autocdc_set_event_values (AutoCdcWork *work);
 /* {best}, {reduced}, {keys}, {batch}. */
 gboolean autocdc_reduce_events (AutoCdcWork *work, GError **error);
+/* An axis of time: rows that end on it before the batch's first event of their key stay as they are. */
+typedef struct {
+  guint end; /* the column in the target */
+  const BaseType *type;
+  const char *order;  /* of events */
+  const char *column; /* the order key of t.<end>, as a pattern */
+} AutoCdcAxis;
+/* Business time, and of bitemporal targets system time. Returns: how many. */
+guint autocdc_find_axes (const AutoCdcWork *work, const BaseType *present, AutoCdcAxis axes[2]);
+/* work->skips without a condition on keys: of snapshots open rows alone are looked at. */
+void autocdc_begin_skips (AutoCdcWork *work, const BaseType *present);
+/* work->skips by {keys}, and the piece {recent}, a condition for row groups. */
+gboolean autocdc_find_skips (AutoCdcWork *work, const BaseType *present, GError **error);
 /* A scan whose columns are p<i> by their place in the schema, fi, rn, rid (where a file holds it), hs, hb, hh. @inputs: (nullable): files
  * instead of those that may hold the batch's keys, each with one value, which becomes the column place. */
 DeltaScan *autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload, GArray *inputs,
