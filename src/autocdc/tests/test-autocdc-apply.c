@@ -2,18 +2,13 @@
 #include "../../../tests/support/tree.h"
 #include "autocdc.h"
 #include "base-error.h"
-#include "delta-metadata.h"
-#include "delta-scan.h"
 #include "delta-transaction.h"
-#include "relation-kernel.h"
-#include "sql-parse.h"
 #include "store.h"
-#include "write-batch.h"
+#include "target.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 
-#define CLOCK_US   G_GINT64_CONSTANT (1767225600000000)
 #define DAY_US     (G_GINT64_CONSTANT (86400) * G_USEC_PER_SEC)
 #define TWO_DAYS_S 172800
 
@@ -82,32 +77,12 @@ bench_free (Bench *bench)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Bench, bench_free)
 
-static void
-create_table (Bench *bench, const BaseType *schema)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaMetadata) metadata =
-      delta_metadata_new (schema, NULL, bench->properties, NULL, NULL, CLOCK_US / 1000);
-  WriteOptions options = { .clock = { CLOCK_US }, .context = &bench->context };
-  g_autoptr (WriteBatch) batch = write_batch_begin (bench->table, NULL, bench->session, &options, &error);
-  WriteCommit commit = { .operation = "CREATE TABLE" };
-  DeltaCommitResult result = { 0 };
-
-  g_assert_no_error (error);
-  write_batch_set_metadata (batch, metadata, &error);
-  g_assert_no_error (error);
-  write_batch_commit (batch, &commit, &result, &error);
-  g_assert_no_error (error);
-  delta_commit_result_clear (&result);
-}
-
 /* Applies events given as `(1, 'a', 5, 'U'), …` with the columns of @schema, a DDL. */
 static gboolean
 apply (Bench *bench, const char *schema, const char *rows, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autofree char *cast = g_strdup_printf ("CAST(NULL AS STRUCT<%s>)", schema);
-  SqlExpr *expr = sql_parse_expression (bench->arena, cast, -1, NULL, error);
-  g_autoptr (BaseType) type = NULL;
+  g_autofree char *ddl = g_strdup_printf ("STRUCT<%s>", schema);
+  g_autoptr (BaseType) type = target_type (bench->arena, ddl);
   g_autoptr (RelationSource) source = NULL;
   g_autoptr (RelationPlan) events = NULL;
   g_autoptr (DeltaSnapshot) snapshot = NULL;
@@ -115,8 +90,6 @@ apply (Bench *bench, const char *schema, const char *rows, AutoCdcOutcome *outco
   g_autofree char *sql = g_strdup_printf ("SELECT * FROM (VALUES %s)", rows);
   gboolean exists;
 
-  g_assert_nonnull (expr);
-  type = base_type_ref (expr->u.cast.type.base);
   source = relation_source_new_text ("events", sql, type, TRUE);
   events = relation_plan_new_source (source);
   g_assert_true (delta_table_exists (bench->table, &exists, NULL));
@@ -125,7 +98,7 @@ apply (Bench *bench, const char *schema, const char *rows, AutoCdcOutcome *outco
   if (!(plan = autocdc_plan_new (&bench->flow, events, snapshot, NULL, &bench->context, error)))
     return FALSE;
   if (!exists)
-    create_table (bench, autocdc_plan_target_schema (plan));
+    target_create (bench->table, autocdc_plan_target_schema (plan), bench->properties, &bench->context);
   return autocdc_apply (bench->table, plan, &bench->batch, &bench->context, NULL, outcome, error);
 }
 
@@ -153,41 +126,10 @@ apply_fails (Bench *bench, const char *schema, const char *rows, const char *con
   g_assert_cmpstr (base_error_condition (error), ==, condition);
 }
 
-/* The target as text, sorted. */
-static char *
-rows_text (Bench *bench)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, &error);
-  guint n = base_type_n_fields (delta_snapshot_schema (snapshot));
-  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
-  DeltaScanRequest request = { 0 };
-  g_autoptr (DeltaScan) scan = NULL;
-  g_autoptr (GString) list = g_string_new (NULL);
-  g_autofree char *sql = NULL, *got = NULL;
-
-  for (guint i = 0; i < n; i++) {
-    static const char *const names[] = { "c0", "c1", "c2", "c3", "c4", "c5", "c6" };
-
-    g_array_append_val (columns, ((DeltaScanColumn){ i, names[i] }));
-    g_string_append_printf (list, "%scoalesce(c%u::VARCHAR, '-')", i ? ", " : "", i);
-  }
-  request.columns = (DeltaScanColumn *) (gpointer) columns->data;
-  request.n_columns = n;
-  scan = delta_scan_new (snapshot, &request, NULL, &error);
-  g_assert_no_error (error);
-  sql = g_strdup_printf (
-      "SELECT coalesce(string_agg(r, '; ' ORDER BY r), '') FROM (SELECT concat_ws(',', %s) AS r FROM (%s))", list->str,
-      delta_scan_sql (scan));
-  duck_session_query_string (bench->session, sql, NULL, &got, &error);
-  g_assert_no_error (error);
-  return g_steal_pointer (&got);
-}
-
 static void
 assert_rows (Bench *bench, const char *want)
 {
-  g_autofree char *got = rows_text (bench);
+  g_autofree char *got = target_rows (bench->table, bench->session);
 
   g_assert_cmpstr (got, ==, want);
 }
@@ -195,7 +137,7 @@ assert_rows (Bench *bench, const char *want)
 static void
 assert_has_row (Bench *bench, const char *row)
 {
-  g_autofree char *got = rows_text (bench);
+  g_autofree char *got = target_rows (bench->table, bench->session);
   g_auto (GStrv) rows = g_strsplit (got, "; ", -1);
 
   if (!g_strv_contains ((const char *const *) rows, row))
@@ -1300,15 +1242,9 @@ test_drift_of_the_system_sequence (void)
 int
 main (int argc, char **argv)
 {
-  g_autoptr (GError) error = NULL;
   DuckEngineOptions options = { .n_threads = 1, .least_cached_rows = 1 };
-  int status;
 
   g_test_init (&argc, &argv, NULL);
-  engine = duck_engine_new (&options, &error);
-  g_assert_no_error (error);
-  relation_kernels_register (engine, &error);
-  g_assert_no_error (error);
   g_test_add_func ("/autocdc/apply/repeat", test_repeat);
   g_test_add_func ("/autocdc/apply/nothing", test_nothing);
   g_test_add_func ("/autocdc/apply/rows-of-many-files", test_rows_of_many_files);
@@ -1351,7 +1287,5 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/belief-returns-at-its-end", test_belief_returns_at_its_end);
   g_test_add_func ("/autocdc/apply/no-fact-of-two-axes-expires", test_no_fact_of_two_axes_expires);
   g_test_add_func ("/autocdc/apply/drift-of-the-system-sequence", test_drift_of_the_system_sequence);
-  status = g_test_run ();
-  duck_engine_unref (engine);
-  return status;
+  return target_run_tests (&engine, &options);
 }

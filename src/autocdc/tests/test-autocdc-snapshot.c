@@ -4,18 +4,12 @@
 #include "autocdc-snapshot.h"
 #include "base-error.h"
 #include "base-json.h"
-#include "delta-metadata.h"
-#include "delta-scan.h"
 #include "duck-type.h"
-#include "relation-kernel.h"
-#include "sql-parse.h"
 #include "store.h"
-#include "write-batch.h"
+#include "target.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
-
-#define CLOCK_US G_GINT64_CONSTANT (1767225600000000)
 
 static DuckEngine *engine;
 
@@ -47,17 +41,6 @@ typedef struct {
 
 static const char *const keys[] = { "id", NULL };
 
-static BaseType *
-type_of (Bench *bench, const char *ddl)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree char *cast = g_strdup_printf ("CAST(NULL AS %s)", ddl);
-  SqlExpr *expr = sql_parse_expression (bench->arena, cast, -1, NULL, &error);
-
-  g_assert_no_error (error);
-  return base_type_ref (expr->u.cast.type.base);
-}
-
 static gboolean
 next (AutoCdcSnapshots *snapshots, const AutoCdcVersion *last G_GNUC_UNUSED, AutoCdcSnapshot *snapshot,
       GError **error G_GNUC_UNUSED)
@@ -65,7 +48,7 @@ next (AutoCdcSnapshots *snapshots, const AutoCdcVersion *last G_GNUC_UNUSED, Aut
   Bench *bench = (Bench *) snapshots;
   const Given *given = &bench->given[bench->at];
   g_autofree char *ddl = g_strdup_printf ("STRUCT<%s>", bench->schema);
-  g_autoptr (BaseType) type = type_of (bench, ddl);
+  g_autoptr (BaseType) type = target_type (bench->arena, ddl);
   g_autoptr (RelationSource) source = NULL;
   g_autoptr (GString) sql = g_string_new ("SELECT ");
 
@@ -83,7 +66,7 @@ next (AutoCdcSnapshots *snapshots, const AutoCdcVersion *last G_GNUC_UNUSED, Aut
   g_string_append_printf (sql, given->rows[0] ? " FROM (VALUES %s)" : " WHERE false%s", given->rows);
   source = relation_source_new_text ("snapshot", sql->str, type, FALSE);
   snapshot->plan = relation_plan_new_source (source);
-  snapshot->version.type = type_of (bench, bench->version_type);
+  snapshot->version.type = target_type (bench->arena, bench->version_type);
   snapshot->version.text = g_strdup (given->version);
   snapshot->only_changes = bench->only_changes;
   snapshot->read_us = CLOCK_US + bench->at;
@@ -156,24 +139,12 @@ newest_version (Bench *bench)
 static void
 create_table (Bench *bench)
 {
-  g_autoptr (GError) error = NULL;
   g_autofree char *ddl =
       g_strdup_printf (bench->flow.type == AUTOCDC_SCD2 ? "STRUCT<%s, __START_AT: %s, __END_AT: %s>" : "STRUCT<%s>",
                        bench->schema, bench->version_type, bench->version_type);
-  g_autoptr (BaseType) schema = type_of (bench, ddl);
-  g_autoptr (DeltaMetadata) metadata =
-      delta_metadata_new (schema, NULL, bench->properties, NULL, NULL, CLOCK_US / 1000);
-  WriteOptions options = { .clock = { CLOCK_US }, .context = &bench->context };
-  g_autoptr (WriteBatch) batch = write_batch_begin (bench->table, NULL, bench->session, &options, &error);
-  WriteCommit commit = { .operation = "CREATE TABLE" };
-  DeltaCommitResult result = { 0 };
+  g_autoptr (BaseType) schema = target_type (bench->arena, ddl);
 
-  g_assert_no_error (error);
-  write_batch_set_metadata (batch, metadata, &error);
-  g_assert_no_error (error);
-  write_batch_commit (batch, &commit, &result, &error);
-  g_assert_no_error (error);
-  delta_commit_result_clear (&result);
+  target_create (bench->table, schema, bench->properties, &bench->context);
 }
 
 static gboolean
@@ -210,33 +181,11 @@ run_fails (Bench *bench, const Given *given, const char *condition)
   g_assert_cmpstr (base_error_condition (error), ==, condition);
 }
 
-/* The target as text, sorted. */
 static void
 assert_rows (Bench *bench, const char *want)
 {
-  static const char *const names[] = { "c0", "c1", "c2", "c3", "c4", "c5" };
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, &error);
-  guint n = base_type_n_fields (delta_snapshot_schema (snapshot));
-  g_autoptr (GArray) columns = g_array_new (FALSE, TRUE, sizeof (DeltaScanColumn));
-  DeltaScanRequest request = { 0 };
-  g_autoptr (DeltaScan) scan = NULL;
-  g_autoptr (GString) list = g_string_new (NULL);
-  g_autofree char *sql = NULL, *got = NULL;
+  g_autofree char *got = target_rows (bench->table, bench->session);
 
-  for (guint i = 0; i < n; i++) {
-    g_array_append_val (columns, ((DeltaScanColumn){ i, names[i] }));
-    g_string_append_printf (list, "%scoalesce(c%u::VARCHAR, '-')", i ? ", " : "", i);
-  }
-  request.columns = (DeltaScanColumn *) (gpointer) columns->data;
-  request.n_columns = n;
-  scan = delta_scan_new (snapshot, &request, NULL, &error);
-  g_assert_no_error (error);
-  sql = g_strdup_printf (
-      "SELECT coalesce(string_agg(r, '; ' ORDER BY r), '') FROM (SELECT concat_ws(',', %s) AS r FROM (%s))", list->str,
-      delta_scan_sql (scan));
-  duck_session_query_string (bench->session, sql, NULL, &got, &error);
-  g_assert_no_error (error);
   g_assert_cmpstr (got, ==, want);
 }
 
@@ -605,15 +554,9 @@ test_only_keys (void)
 int
 main (int argc, char **argv)
 {
-  g_autoptr (GError) error = NULL;
   DuckEngineOptions options = { .n_threads = 1 };
-  int status;
 
   g_test_init (&argc, &argv, NULL);
-  engine = duck_engine_new (&options, &error);
-  g_assert_no_error (error);
-  relation_kernels_register (engine, &error);
-  g_assert_no_error (error);
   g_test_add_func ("/autocdc/snapshot/stated", test_stated);
   g_test_add_func ("/autocdc/snapshot/counts", test_counts);
   g_test_add_func ("/autocdc/snapshot/counts-of-type-one", test_counts_of_type_one);
@@ -629,7 +572,5 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/snapshot/chosen-columns", test_chosen_columns);
   g_test_add_func ("/autocdc/snapshot/nested-values", test_nested_values);
   g_test_add_func ("/autocdc/snapshot/only-keys", test_only_keys);
-  status = g_test_run ();
-  duck_engine_unref (engine);
-  return status;
+  return target_run_tests (&engine, &options);
 }
