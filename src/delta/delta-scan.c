@@ -44,8 +44,22 @@ struct DeltaScan {
   char *sql;
   GPtrArray *files; /* DeltaFile, by file_index */
   GPtrArray *holds;
+  GArray *fresh;  /* Fresh */
+  guint n_cached; /* files whose rows came from memory */
   guint n_files_total;
 };
+
+/* What was read of a file that may be in memory the next time. */
+typedef struct {
+  char *select;
+  guint64 n_rows;
+} Fresh;
+
+static void
+fresh_clear (gpointer data)
+{
+  g_free (((Fresh *) data)->select);
+}
 
 DeltaScan *
 delta_scan_ref (DeltaScan *scan)
@@ -60,6 +74,7 @@ delta_scan_unref (DeltaScan *scan)
   if (scan == NULL || !g_atomic_ref_count_dec (&scan->references))
     return;
   g_clear_pointer (&scan->holds, g_ptr_array_unref);
+  g_clear_pointer (&scan->fresh, g_array_unref);
   g_clear_pointer (&scan->files, g_ptr_array_unref);
   delta_snapshot_unref (scan->snapshot);
   g_free (scan->sql);
@@ -98,6 +113,18 @@ DeltaFile *
 delta_scan_file (DeltaScan *scan, gint64 file_index)
 {
   return file_index >= 0 && file_index < scan->files->len ? scan->files->pdata[file_index] : NULL;
+}
+
+void
+delta_scan_keep_fresh (DeltaScan *scan, BaseCancel *cancel)
+{
+  for (guint i = 0; i < scan->fresh->len && scan->n_cached > 0; i++) {
+    const Fresh *fresh = &g_array_index (scan->fresh, Fresh, i);
+    g_autoptr (DuckCached) cached = NULL;
+
+    (void) duck_cache_rows (delta_table_engine (delta_snapshot_table (scan->snapshot)), fresh->select, fresh->n_rows,
+                            cancel, &cached, NULL); /* whoever needs the rows reads them from the file */
+  }
 }
 
 /* The filter ---------------------------------------------------------------------------------------------------------- */
@@ -607,10 +634,15 @@ take_cached (Builder *builder, GError **error)
     if (!duck_cache_rows (delta_table_engine (builder->table), select->str, (guint64) guess_rows (item->file),
                           builder->cancel, &item->cached, error))
       return FALSE;
-    if (item->cached != NULL) {
-      g_free (item->reading);
-      item->reading = g_strconcat ("cached ", signature, NULL);
+    if (item->cached == NULL) {
+      Fresh fresh = { g_string_free (g_steal_pointer (&select), FALSE), (guint64) guess_rows (item->file) };
+
+      g_array_append_val (builder->scan->fresh, fresh);
+      continue;
     }
+    builder->scan->n_cached++;
+    g_free (item->reading);
+    item->reading = g_strconcat ("cached ", signature, NULL);
   }
   return TRUE;
 }
@@ -1121,6 +1153,8 @@ delta_scan_new (DeltaSnapshot *snapshot, const DeltaScanRequest *request, BaseCa
   scan->snapshot = delta_snapshot_ref (snapshot);
   scan->files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
   scan->holds = duck_holds_new ();
+  scan->fresh = g_array_new (FALSE, FALSE, sizeof (Fresh));
+  g_array_set_clear_func (scan->fresh, fresh_clear);
   if (delta_table_engine (builder.table) == NULL) {
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                     "the table %s was opened without an engine to read Parquet", delta_table_location (builder.table));

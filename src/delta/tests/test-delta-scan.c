@@ -300,6 +300,54 @@ test_partition_values_of_every_type (Fixture *fixture, gconstpointer data G_GNUC
                        "1704103200500000,-62135596800000000,1]");
 }
 
+static guint
+n_of (const char *text, const char *what)
+{
+  guint n = 0;
+
+  while ((text = strstr (text, what)) != NULL) {
+    n++;
+    text += strlen (what);
+  }
+  return n;
+}
+
+/* Reads the table as a stream of batches does, and says of how many files it was in memory; then @keep. */
+static guint
+scan_again (Fixture *fixture, gboolean keep)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DeltaSnapshot) snapshot = snapshot_of (fixture);
+  DeltaScanColumn column = { 0, "a" };
+  DeltaScanRequest request = { .columns = &column, .n_columns = 1, .again = TRUE };
+  g_autoptr (DeltaScan) scan = delta_scan_new (snapshot, &request, NULL, &error);
+  guint n_read;
+
+  g_assert_no_error (error);
+  n_read = n_of (delta_scan_sql (scan), ".parquet");
+  if (keep)
+    delta_scan_keep_fresh (scan, NULL);
+  return delta_scan_n_files (scan) - n_read;
+}
+
+/* Files that are new to a process that reads again are there the next time; one that reads once keeps nothing. */
+static void
+test_fresh_files_are_kept (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+{
+  create (fixture,
+          "{\"type\":\"struct\",\"fields\":[{\"name\":\"a\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}",
+          NULL, NULL, NULL);
+  add_file (fixture, "one.parquet", "SELECT range AS a FROM range(3000)", 3000, NULL, 0, "", NULL);
+  g_assert_cmpuint (scan_again (fixture, TRUE), ==, 0);
+  g_assert_cmpuint (duck_cache_bytes (fixture->engine), ==, 0);
+  g_assert_cmpuint (scan_again (fixture, TRUE), ==, 1);
+  add_file (fixture, "two.parquet", "SELECT range AS a FROM range(3000)", 3000, NULL, 0, "", NULL);
+  g_assert_cmpuint (scan_again (fixture, FALSE), ==, 1);
+  add_file (fixture, "three.parquet", "SELECT range AS a FROM range(3000)", 3000, NULL, 0, "", NULL);
+  g_assert_cmpuint (scan_again (fixture, TRUE), ==, 2);
+  g_assert_cmpuint (scan_again (fixture, TRUE), ==, 3);
+}
+
 static void
 test_a_bad_partition_value_is_named (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
@@ -1076,6 +1124,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  ADD_TEST ("fresh-files-are-kept", test_fresh_files_are_kept, NULL);
   ADD_TEST ("partition-values-of-every-type", test_partition_values_of_every_type, NULL);
   ADD_TEST ("bad-partition-value-is-named", test_a_bad_partition_value_is_named, NULL);
   ADD_TEST ("files-of-other-schemas", test_files_of_other_schemas, NULL);
