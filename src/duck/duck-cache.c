@@ -16,7 +16,7 @@
 typedef struct {
   char *select;
   DuckLent *rows;  /* (nullable) */
-  guint64 n_bytes; /* of @rows; without: a bound that they are above, or 0 */
+  guint64 n_bytes; /* of @rows; without: what was not enough for them, or 0 */
   guint64 asked;   /* when it was asked for last, and the time before */
   guint64 asked_before;
   GList link; /* in `kept` */
@@ -125,7 +125,8 @@ room_since (const DuckCache *cache, guint64 time)
 static void
 add_rows (DuckCache *cache, Entry *entry, DuckLent *rows, guint64 n_bytes)
 {
-  /* The oldest give way. What others kept in the meantime may have taken the room. */
+  entry->n_bytes = n_bytes;
+  /* The oldest give way. What others kept in the meantime may have taken the room, and whole chunks take more than their rows. */
   while (cache->max_bytes - cache->n_bytes < n_bytes) {
     Entry *oldest = cache->kept.tail != NULL ? cache->kept.tail->data : NULL;
     if (oldest == NULL || oldest->asked >= entry->asked_before)
@@ -135,7 +136,6 @@ add_rows (DuckCache *cache, Entry *entry, DuckLent *rows, guint64 n_bytes)
     g_hash_table_remove (cache->entries, oldest->select);
   }
   entry->rows = duck_lent_ref (rows);
-  entry->n_bytes = n_bytes;
   entry->link.data = entry;
   g_queue_push_head_link (&cache->kept, &entry->link);
   cache->n_bytes += n_bytes;

@@ -110,6 +110,26 @@ test_no_room (void)
   g_assert_cmpuint (duck_cache_bytes (engine), ==, 0);
 }
 
+/* What fits but for the room in its last chunk is not kept, and not read again and again either. */
+static void
+test_room_in_chunks (void)
+{
+  g_autoptr (DuckEngine) engine = engine_of (2500 * 10);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DuckSession) session = duck_session_new (engine, &error);
+  gint64 n;
+
+  g_assert_no_error (error);
+  g_assert_true (duck_session_execute (session, "CREATE SEQUENCE reads", NULL, &error));
+  for (guint i = 0; i < 5; i++) {
+    g_autoptr (DuckCached) cached = ask (engine, "SELECT nextval('reads') AS a FROM range(2400)", 2400);
+    g_assert_true ((cached != NULL) == (i == 1));
+  }
+  g_assert_cmpuint (duck_cache_bytes (engine), ==, 0);
+  g_assert_true (duck_session_query_int64 (session, "SELECT nextval('reads')", NULL, &n, NULL, &error));
+  g_assert_cmpint (n, ==, 2401);
+}
+
 /* Of rows that are asked for in turns and do not fit together the first stay. */
 static void
 test_in_turns (void)
@@ -265,6 +285,7 @@ main (int argc, char **argv)
   g_test_add_func ("/duck-cache/few-rows", test_few_rows);
   g_test_add_func ("/duck-cache/failing", test_failing);
   g_test_add_func ("/duck-cache/no-room", test_no_room);
+  g_test_add_func ("/duck-cache/room-in-chunks", test_room_in_chunks);
   g_test_add_func ("/duck-cache/in-turns", test_in_turns);
   g_test_add_func ("/duck-cache/oldest-gives-way", test_oldest_gives_way);
   g_test_add_func ("/duck-cache/parts", test_parts);
