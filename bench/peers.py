@@ -236,29 +236,38 @@ def cdc_duckdb(directory: str, database: str, batches: str, *flags: str) -> None
     report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
 
 
-def cdc2_duckdb(directory: str, database: str, batches: str, *flags: str) -> None:
-    """History by hand: every event is kept, and the histories of a batch's keys are built anew. Late events come out right."""
+def by_hand(directory: str, database: str, batches: str, columns: str, told, rebuild) -> None:
+    """Every event is kept, and the rows of a batch's keys are built anew: `told` is the SELECT of all rows of the events e, `rebuild` inserts those of the keys of b."""
     import duckdb
 
     con = duckdb.connect(database)
-    history = f"SELECT {COLUMNS}, seq AS start_at, next AS end_at FROM (SELECT *, lead(seq) OVER (PARTITION BY id ORDER BY seq) AS next FROM {{}}) WHERE op <> 'D'"
     load = Spent()
-    con.execute(f"CREATE TABLE IF NOT EXISTS e AS SELECT op, {COLUMNS} FROM read_parquet('{directory}/base.parquet')")
-    con.execute(f"CREATE TABLE IF NOT EXISTS t AS {history.format('e')}")
+    con.execute(f"CREATE TABLE IF NOT EXISTS e AS SELECT {columns} FROM read_parquet('{directory}/base.parquet')")
+    con.execute(f"CREATE TABLE IF NOT EXISTS t AS {told}")
     con.execute("CHECKPOINT")
     load = load.end()
     spent = []
     for b in each_batch(batches):
         one = Spent()
         con.execute("BEGIN")
-        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT op, {COLUMNS} FROM read_parquet('{directory}/batch-{b}.parquet')")
+        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT {columns} FROM read_parquet('{directory}/batch-{b}.parquet')")
         con.execute("INSERT INTO e FROM b")
         con.execute("DELETE FROM t WHERE id IN (SELECT id FROM b)")
-        con.execute(f"INSERT INTO t {history.format('(SELECT * FROM e WHERE id IN (SELECT id FROM b))')}")
+        rebuild(con)
         con.execute("COMMIT")
         con.execute("CHECKPOINT")
         spent.append(one.end())
     report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
+
+
+def cdc2_duckdb(directory: str, database: str, batches: str, *flags: str) -> None:
+    """History by hand. Late events come out right."""
+    history = f"SELECT {COLUMNS}, seq AS start_at, next AS end_at FROM (SELECT *, lead(seq) OVER (PARTITION BY id ORDER BY seq) AS next FROM {{}}) WHERE op <> 'D'"
+
+    def rebuild(con) -> None:
+        con.execute(f"INSERT INTO t {history.format('(SELECT * FROM e WHERE id IN (SELECT id FROM b))')}")
+
+    by_hand(directory, database, batches, f"op, {COLUMNS}", history.format("e"), rebuild)
 
 
 def bitemporal(events: str) -> str:
@@ -275,30 +284,14 @@ def bitemporal(events: str) -> str:
 
 
 def cdc3_duckdb(directory: str, database: str, batches: str, *flags: str) -> None:
-    """Bitemporal by hand: every event is kept, and all that was ever believed of a batch's keys is built anew."""
-    import duckdb
-
-    con = duckdb.connect(database)
-    columns = f"op, {COLUMNS}, seen"
-    load = Spent()
-    con.execute(f"CREATE TABLE IF NOT EXISTS e AS SELECT {columns} FROM read_parquet('{directory}/base.parquet')")
+    """Bitemporal by hand: all that was ever believed of a batch's keys is told anew."""
     rows = "SELECT name, email, city, amount, t.* FROM ({}) t JOIN {} USING (id, seq)"
-    con.execute(f"CREATE TABLE IF NOT EXISTS t AS {rows.format(bitemporal('e'), 'e')}")
-    con.execute("CHECKPOINT")
-    load = load.end()
-    spent = []
-    for b in each_batch(batches):
-        one = Spent()
-        con.execute("BEGIN")
-        con.execute(f"CREATE OR REPLACE TEMP TABLE b AS SELECT {columns} FROM read_parquet('{directory}/batch-{b}.parquet')")
-        con.execute("INSERT INTO e FROM b")
-        con.execute("DELETE FROM t WHERE id IN (SELECT id FROM b)")
+
+    def rebuild(con) -> None:
         con.execute("CREATE OR REPLACE TEMP TABLE h AS SELECT * FROM e WHERE id IN (SELECT id FROM b)")
         con.execute(f"INSERT INTO t {rows.format(bitemporal('h'), 'h')}")
-        con.execute("COMMIT")
-        con.execute("CHECKPOINT")
-        spent.append(one.end())
-    report(load=load, batches=spent, rows=con.execute("SELECT count(*) FROM t").fetchone()[0])
+
+    by_hand(directory, database, batches, f"op, {COLUMNS}, seen", rows.format(bitemporal("e"), "e"), rebuild)
 
 
 def cdc_polars(directory: str, file: str, batches: str, *flags: str) -> None:
