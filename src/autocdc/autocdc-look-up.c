@@ -319,24 +319,41 @@ autocdc_look_up_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *na
                             NULL, error);
 }
 
+/* A scan with payload that skips by @skips, (transfer full), instead of by the batch's keys. */
+static DeltaScan *
+scan_with_skips (AutoCdcWork *work, DeltaSnapshot *snapshot, GArray *skips, GError **error)
+{
+  GArray *own = work->skips;
+  DeltaScan *scan;
+
+  work->skips = skips;
+  scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
+  g_array_unref (work->skips);
+  work->skips = own;
+  return scan;
+}
+
+/* `t.p0 AS k0, …, `. */
+static void
+append_scan_keys (const AutoCdcWork *work, const BaseType *present, GString *out)
+{
+  for (guint i = 0; i < work->layout->domain->keys->len; i++)
+    g_string_append_printf (out, "t.p%d AS k%u, ",
+                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+}
+
 gboolean
 autocdc_look_up_runs (AutoCdcWork *work, DeltaSnapshot *snapshot, const char *name, GError **error)
 {
   const BaseType *present = delta_snapshot_schema (snapshot);
   g_autoptr (GString) columns = g_string_new (NULL);
-  GArray *skips = work->skips;
-  g_autoptr (DeltaScan) scan = NULL;
+  GArray *skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate)); /* none: {keys} may be any */
+  g_autoptr (DeltaScan) scan = scan_with_skips (work, snapshot, skips, error);
   g_autofree char *list = NULL;
 
-  work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate)); /* {keys} may be any */
-  scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
-  g_array_unref (work->skips);
-  work->skips = skips;
   if (!scan)
     return FALSE;
-  for (guint i = 0; i < work->layout->domain->keys->len; i++)
-    g_string_append_printf (columns, "t.p%d AS k%u, ",
-                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  append_scan_keys (work, present, columns);
   g_string_append_printf (columns, "{O:t.p%d} AS so, {O:t.p%d} AS eo, {O:t.hs} AS ho, t.hb, ",
                           base_type_field_index (present, AUTOCDC_START_AT, TRUE),
                           base_type_field_index (present, AUTOCDC_END_AT, TRUE));
@@ -359,21 +376,15 @@ autocdc_look_up_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **err
       end = base_type_field_index (present, AUTOCDC_END_AT, TRUE);
   g_autoptr (GString) columns = g_string_new (NULL);
   g_autoptr (DeltaScan) scan = NULL;
-  GArray *skips = work->skips;
+  GArray *skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
   DeltaPredicate over = { .column = (guint) end, .op = DELTA_PREDICATE_IS_NOT_NULL };
   g_autofree char *list = NULL, *ends = NULL;
 
-  work->skips = g_array_new (FALSE, TRUE, sizeof (DeltaPredicate));
-  g_array_append_vals (work->skips, skips->data, work->n_key_skips);
-  g_array_append_val (work->skips, over);
-  scan = autocdc_scan_rows (work, snapshot, TRUE, NULL, error);
-  g_array_unref (work->skips);
-  work->skips = skips;
-  if (!scan)
+  g_array_append_vals (skips, work->skips->data, work->n_key_skips);
+  g_array_append_val (skips, over);
+  if (!(scan = scan_with_skips (work, snapshot, skips, error)))
     return FALSE;
-  for (guint i = 0; i < work->layout->domain->keys->len; i++)
-    g_string_append_printf (columns, "t.p%d AS k%u, ",
-                            base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE), i);
+  append_scan_keys (work, present, columns);
   g_string_append_printf (columns, "t.p%d AS st, {O:t.p%d} AS o", start, start);
   append_payload (work, columns, present);
   list = autocdc_work_text (work, columns->str);
