@@ -358,6 +358,8 @@ typedef struct {
 static void
 reading_clear (Reading *reading)
 {
+  if (reading->map == NULL)
+    return; /* never made */
   g_string_free (reading->map, TRUE);
   g_hash_table_unref (reading->names);
   g_ptr_array_unref (reading->expressions);
@@ -613,15 +615,21 @@ append_hash (const Builder *builder, const Reading *reading, GString *sql)
 static gboolean
 take_cached (Builder *builder, GError **error)
 {
+  DuckEngine *engine = delta_table_engine (builder->table);
+
   for (guint i = 0; i < builder->items->len; i++) {
     Item *item = builder->items->pdata[i];
+    guint64 n_rows = (guint64) guess_rows (item->file);
     const DeltaFooterNode *footer =
         builder->use_footers ? delta_table_cached_footer (builder->table, item->path) : NULL;
     g_auto (Reading) reading = { 0 };
-    g_autoptr (GString) select = g_string_new ("SELECT ");
-    g_autofree char *signature = item->reading;
+    g_autoptr (GString) select = NULL;
+    g_autofree char *as_file = NULL;
 
+    if (!duck_cache_takes (engine, n_rows))
+      continue;
     make_reading (builder, footer, &reading);
+    select = g_string_new ("SELECT ");
     for (guint k = 0; k < g_hash_table_size (reading.names); k++)
       g_string_append_printf (select, "f.p%u, ", k);
     g_string_append (select, "f.file_row_number::BIGINT AS file_row_number");
@@ -630,19 +638,17 @@ take_cached (Builder *builder, GError **error)
     /* A file of the same name is another one. */
     g_string_append_printf (select, " /* %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " */",
                             delta_file_size_bytes (item->file), delta_file_modified_ms (item->file));
-    item->reading = g_strdup (signature);
-    if (!duck_cache_rows (delta_table_engine (builder->table), select->str, (guint64) guess_rows (item->file),
-                          builder->cancel, &item->cached, error))
+    if (!duck_cache_rows (engine, select->str, n_rows, builder->cancel, &item->cached, error))
       return FALSE;
     if (item->cached == NULL) {
-      Fresh fresh = { g_string_free (g_steal_pointer (&select), FALSE), (guint64) guess_rows (item->file) };
+      Fresh fresh = { g_string_free (g_steal_pointer (&select), FALSE), n_rows };
 
       g_array_append_val (builder->scan->fresh, fresh);
       continue;
     }
     builder->scan->n_cached++;
-    g_free (item->reading);
-    item->reading = g_strconcat ("cached ", signature, NULL);
+    as_file = item->reading;
+    item->reading = g_strconcat ("cached ", as_file, NULL);
   }
   return TRUE;
 }

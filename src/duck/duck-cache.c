@@ -178,6 +178,12 @@ keep (DuckCache *cache, const char *select, DuckLent *rows, guint64 n_bytes)
 }
 
 gboolean
+duck_cache_takes (DuckEngine *engine, guint64 n_rows)
+{
+  return n_rows >= engine->cache->least_rows;
+}
+
+gboolean
 duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, BaseCancel *cancel, DuckCached **cached,
                  GError **error)
 {
@@ -186,7 +192,7 @@ duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, BaseCan
   guint64 room, n_bytes;
 
   *cached = NULL;
-  if (n_rows < engine->cache->least_rows)
+  if (!duck_cache_takes (engine, n_rows))
     return TRUE;
   if ((*cached = find (engine->cache, select, n_rows, &room)) != NULL || room == 0)
     return TRUE;

@@ -18,6 +18,9 @@ typedef struct DuckLent DuckCached;
 void duck_cached_unref (DuckCached *cached); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckCached, duck_cached_unref)
 
+/* Whether rows of so many would be kept at all: fewer are not worth a chunk, and need no text. */
+gboolean duck_cache_takes (DuckEngine *engine, guint64 n_rows);
+
 /**
  * duck_cache_rows:
  * @select: one SELECT that gives the same rows whenever it runs: its text is what they are known by
