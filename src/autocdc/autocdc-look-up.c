@@ -152,10 +152,11 @@ set_row_id_bases (AutoCdcWork *work)
   autocdc_work_take (work, "bases", g_steal_pointer (&bases));
 }
 
-/* The hashes of the batch's keys, as the scan has them. */
+/* The hashes of the batch's keys, as the scan has them: rows of other keys need not be taken from memory. */
 static gboolean
-find_wanted (AutoCdcWork *work, const BaseType *present, GError **error)
+find_wanted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
 {
+  const BaseType *present = delta_snapshot_schema (snapshot);
   g_autoptr (GString) sql = g_string_new ("SELECT hash(");
   g_autofree char *text = NULL;
   guint n = 0;
@@ -169,6 +170,8 @@ find_wanted (AutoCdcWork *work, const BaseType *present, GError **error)
       continue;
     if (!base_type_equal (field->type, work->layout->domain->key_types->pdata[key], BASE_TYPE_EQUAL_IGNORE_NULLABILITY))
       return TRUE; /* it becomes wider: the hash is another */
+    if (delta_metadata_is_partition_column (delta_snapshot_metadata (snapshot), i))
+      return TRUE; /* it is not in the files */
     g_string_append_printf (sql, "%sk%d", n++ > 0 ? ", " : "", key);
   }
   g_string_append (sql, ") FROM {keys}");
@@ -191,6 +194,8 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
     { domain->hidden_hash, long_type, "hh" },
   };
   DeltaScanValue place = { long_type, "place" };
+  /* Batch after batch for other keys. */
+  gboolean reads_again = work->plan->type == AUTOCDC_SCD1 && !work->snapshot && !work->clears;
   DeltaScanRequest request = { .hidden = hidden,
                                .n_hidden = autocdc_domain_hides (domain) ? 3 : 0,
                                .file_index_name = "fi",
@@ -205,7 +210,9 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
     DeltaScanColumn column = { .column = i, .name = g_strdup_printf ("p%u", i) };
 
     g_ptr_array_add (names, (char *) column.name);
-    if (payload || autocdc_domain_key (domain, base_type_field (present, i)->name) >= 0)
+    if (autocdc_domain_key (domain, base_type_field (present, i)->name) >= 0)
+      g_array_insert_val (columns, request.n_wanted_columns++, column);
+    else if (payload)
       g_array_append_val (columns, column);
   }
   request.columns = (DeltaScanColumn *) (gpointer) columns->data;
@@ -225,9 +232,9 @@ autocdc_scan_rows (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean payload,
         !autocdc_find_skips (work, present, error))
       return NULL;
   }
-  if (!payload && !find_wanted (work, present, error))
+  if (reads_again && !find_wanted (work, snapshot, error))
     return NULL;
-  request.again = !payload;
+  request.again = reads_again && (!payload || work->wanted);
   request.wanted = work->wanted;
   request.predicates = (DeltaPredicate *) (gpointer) work->skips->data;
   request.n_predicates = work->skips->len;

@@ -84,7 +84,7 @@ typedef struct {
   GPtrArray *constants; /* of skips */
   DeltaScan *scan;      /* (nullable): that the rows came from */
   GPtrArray *generates; /* (element-type RelationText): what the text of the rows to be written needs */
-  DuckWanted *wanted;   /* (nullable): hashes of the keys that a look-up without payload is for */
+  DuckWanted *wanted;   /* (nullable): hashes of the keys that a look-up of type 1 is for */
   gboolean is_partial;  /* autocdc_domain_is_partial() */
   gboolean has_one_set; /* every upsert in play authors the same fields */
   GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has, unless the target is partial */

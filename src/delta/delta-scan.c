@@ -582,23 +582,23 @@ append_reader (const Builder *builder, Item *const *items, guint n_items, const 
       reading->map->str);
 }
 
-/* Whether the columns of the request are all in the files. */
+/* Whether the columns that say which rows are wanted are all in the files. */
 static gboolean
 has_hash (const Builder *builder)
 {
-  for (guint i = 0; i < builder->request->n_columns; i++)
+  for (guint i = 0; i < builder->request->n_wanted_columns; i++)
     if (delta_metadata_is_partition_column (builder->metadata, builder->request->columns[i].column))
       return FALSE;
-  return builder->request->n_columns > 0;
+  return builder->request->n_wanted_columns > 0;
 }
 
-/* `, hash(…) AS "the columns' hash"`. */
+/* `, hash(…) AS "the columns' hash"`, of those columns. */
 static void
 append_hash (const Builder *builder, const Reading *reading, GString *sql)
 {
   if (!has_hash (builder))
     return;
-  for (guint i = 0; i < builder->request->n_columns; i++) {
+  for (guint i = 0; i < builder->request->n_wanted_columns; i++) {
     const char *expression = reading->expressions->pdata[i];
     const BaseField *field =
         base_type_field (delta_metadata_schema (builder->metadata), builder->request->columns[i].column);

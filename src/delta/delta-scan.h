@@ -108,10 +108,11 @@ typedef struct {
   guint n_inputs;
   gboolean explicit_inputs; /* TRUE: @inputs even when there are none */
   /* The same columns will be asked for again, by the next batch of a stream: what is read of a file may be kept in memory (duck-cache.h).
-   * For few and narrow columns. Not with @path_name. */
+   * Not with @path_name. */
   gboolean again;
-  /* (nullable): with @again: rows where hash(@columns) is not among these may be left out. */
+  /* (nullable): with @again: rows where the hash of the first @n_wanted_columns of @columns, at least one, is not among these may be left out. */
   DuckWanted *wanted;
+  guint n_wanted_columns;
   /* The values of @columns as another metadata of the same table names them; NULL = the snapshot's. */
   DeltaMetadata *metadata;
 } DeltaScanRequest;

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define INTERRUPT_PERIOD_US 2000
-#define CACHED_SHARE        32 /* of the memory limit, which does not count cached rows */
-#define MOST_CACHED_BYTES   ((guint64) 160 << 20)
+#define CACHED_SHARE        16 /* of the memory limit */
+#define MOST_CACHED_BYTES   ((guint64) 384 << 20)
 
 static gpointer
 interrupter_main (gpointer data)
@@ -110,13 +110,20 @@ memory_limit (const DuckEngineOptions *options)
                                          : (gint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE) / 10 * 6;
 }
 
-static DuckCache *
-new_cache (const DuckEngineOptions *options)
+static guint64
+most_cached_bytes (const DuckEngineOptions *options)
 {
-  guint64 most_bytes = MIN ((guint64) memory_limit (options) / CACHED_SHARE, MOST_CACHED_BYTES);
+  return options->most_cached_bytes > 0 ? options->most_cached_bytes
+                                        : MIN ((guint64) memory_limit (options) / CACHED_SHARE, MOST_CACHED_BYTES);
+}
 
-  return duck_cache_new (options->least_cached_rows > 0 ? options->least_cached_rows : duckdb_vector_size (),
-                         options->most_cached_bytes > 0 ? options->most_cached_bytes : most_bytes);
+/* DuckDB does not count cached rows, so it gets what they leave. */
+static guint64
+duckdb_limit (const DuckEngineOptions *options)
+{
+  guint64 limit = (guint64) memory_limit (options);
+
+  return limit - MIN (most_cached_bytes (options), limit / 2);
 }
 
 static gboolean
@@ -132,7 +139,7 @@ set_options (DuckEngine *engine, duckdb_config config, const DuckEngineOptions *
     if (!set_option (config, fixed[i][0], fixed[i][1], error))
       return FALSE;
   }
-  g_autofree char *memory_text = g_strdup_printf ("%" G_GINT64_FORMAT "B", memory_limit (options));
+  g_autofree char *memory_text = g_strdup_printf ("%" G_GUINT64_FORMAT "B", duckdb_limit (options));
   g_autofree char *threads_text = g_strdup_printf ("%u", engine->n_threads);
   return set_option (config, "memory_limit", memory_text, error) &&
          set_option (config, "threads", threads_text, error) &&
@@ -199,7 +206,8 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   engine->kept = g_ptr_array_new ();
   engine->interrupts = g_ptr_array_new ();
   engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
-  engine->cache = new_cache (options);
+  engine->cache = duck_cache_new (options->least_cached_rows > 0 ? options->least_cached_rows : duckdb_vector_size (),
+                                  most_cached_bytes (options));
   engine->temp_directory = own_temp_directory (options->temp_directory);
   if (!open_database (engine, options, error) || !duck_engine_init_kernels (engine, error) ||
       !duck_engine_init_lend (engine, error) || !set_defaults (engine, error))

@@ -15,7 +15,7 @@ typedef struct {
   guint n_threads;            /* 0 = number of processors */
   const char *temp_directory; /* (nullable): where queries spill; NULL = a directory below g_get_tmp_dir() */
   guint64 least_cached_rows;  /* of fewer rows nothing is cached (duck-cache.h); 0 = 2048 */
-  guint64 most_cached_bytes;  /* 0 = a 32nd part of the memory limit, at most 160 MiB */
+  guint64 most_cached_bytes;  /* taken from the memory limit; 0 = a 16th part of it, at most 384 MiB */
 } DuckEngineOptions;
 
 /**

@@ -12,33 +12,30 @@
 #include "duck-cache.h"
 #include "duck-lend-private.h"
 
-#define BITS_PER_HASH 16
+#define BITS_PER_HASH 32
 #define MOST_BITS     ((guint64) 1 << 28)
 
 /* ---- which rows ---- */
 
-/* A Bloom filter with two bits a hash. */
+/* A Bloom filter with three bits a hash, all of them in one word: of a thousand other hashes it lets one or two through. */
 struct DuckWanted {
   gatomicrefcount refs;
-  guint64 mask; /* number of bits - 1 */
-  guint64 *bits;
+  guint64 mask; /* number of words - 1 */
+  guint64 *words;
 };
 
-static void
-add_hash (DuckWanted *wanted, guint64 hash)
+static inline guint64
+bits_of (guint64 hash)
 {
-  guint64 a = hash & wanted->mask, b = (hash >> 32) & wanted->mask;
-
-  wanted->bits[a / 64] |= (guint64) 1 << a % 64;
-  wanted->bits[b / 64] |= (guint64) 1 << b % 64;
+  return (guint64) 1 << (hash >> 58) | (guint64) 1 << (hash >> 52 & 63) | (guint64) 1 << (hash >> 46 & 63);
 }
 
 static inline gboolean
 may_want (const DuckWanted *wanted, guint64 hash)
 {
-  guint64 a = hash & wanted->mask, b = (hash >> 32) & wanted->mask;
+  guint64 bits = bits_of (hash);
 
-  return (wanted->bits[a / 64] >> a % 64 & wanted->bits[b / 64] >> b % 64 & 1) != 0;
+  return (wanted->words[hash & wanted->mask] & bits) == bits;
 }
 
 DuckWanted *
@@ -46,23 +43,26 @@ duck_wanted_new (DuckSession *session, const char *select, guint64 n_rows, BaseC
 {
   g_autoptr (DuckWanted) wanted = g_new0 (DuckWanted, 1);
   g_autoptr (DuckResult) result = duck_session_query (session, select, cancel, error);
-  guint64 n_bits = 64;
+  guint64 n_words = 1;
   const DuckChunk *chunk;
 
   g_atomic_ref_count_init (&wanted->refs);
   if (result == NULL)
     return NULL;
-  while (n_bits < n_rows * BITS_PER_HASH && n_bits < MOST_BITS)
-    n_bits *= 2;
-  wanted->mask = n_bits - 1;
-  wanted->bits = g_new0 (guint64, n_bits / 64);
+  while (n_words * 64 < n_rows * BITS_PER_HASH && n_words * 64 < MOST_BITS)
+    n_words *= 2;
+  wanted->mask = n_words - 1;
+  wanted->words = g_new0 (guint64, n_words);
   while (TRUE) {
     if (!duck_result_next (result, &chunk, error))
       return NULL;
     if (chunk == NULL)
       return g_steal_pointer (&wanted);
-    for (guint i = 0; i < chunk->n_rows; i++)
-      add_hash (wanted, duck_vector_get (&chunk->columns[0], guint64, i));
+    for (guint i = 0; i < chunk->n_rows; i++) {
+      guint64 hash = duck_vector_get (&chunk->columns[0], guint64, i);
+
+      wanted->words[hash & wanted->mask] |= bits_of (hash);
+    }
   }
 }
 
@@ -78,7 +78,7 @@ duck_wanted_unref (DuckWanted *wanted)
 {
   if (wanted == NULL || !g_atomic_ref_count_dec (&wanted->refs))
     return;
-  g_free (wanted->bits);
+  g_free (wanted->words);
   g_free (wanted);
 }
 
