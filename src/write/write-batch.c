@@ -430,8 +430,9 @@ gboolean
 write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitResult *result, GError **error)
 {
   g_return_val_if_fail (!batch->is_spent, FALSE);
-  if (!write_stage_wait (batch, error) || !base_cancel_check (batch->cancel, error) ||
-      !write_deletions_apply (batch, error) || !write_identity_settle (batch, error) || !publish (batch, error) ||
+  /* Vectors are made while rows are still being written. */
+  if (!write_deletions_apply (batch, error) || !write_stage_wait (batch, error) ||
+      !base_cancel_check (batch->cancel, error) || !write_identity_settle (batch, error) || !publish (batch, error) ||
       !add_actions (batch, error))
     return FALSE;
   set_commit_info (batch, commit);
