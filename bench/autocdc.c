@@ -36,6 +36,9 @@ typedef struct {
   gint64 retention_seconds;
   AutoCdcType type;
   gboolean legacy_feed;
+  char *next_path; /* (nullable): of the batch after this one */
+  AutoCdcPlan *next_plan;
+  AutoCdcAhead *next_ahead;
 } Bench;
 
 static gboolean
@@ -61,32 +64,64 @@ create_table (Bench *bench, const BaseType *schema, GError **error)
   return ok;
 }
 
+/* @snapshot: (nullable). */
+static AutoCdcPlan *
+plan_batch (Bench *bench, const char *path, DeltaSnapshot *snapshot, GError **error)
+{
+  g_autoptr (GString) sql = g_string_new ("SELECT op, id, name, email, city, amount, seq, seen FROM read_parquet(");
+  g_autoptr (RelationSource) source = NULL;
+  g_autoptr (RelationPlan) rows = NULL;
+
+  base_text_append_sql_literal (sql, path);
+  g_string_append_c (sql, ')');
+  source = relation_source_new_text ("events", sql->str, bench->schema, TRUE);
+  rows = relation_plan_new_source (source);
+  return autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
+}
+
+static gint64
+clock_of (gint64 batch_id)
+{
+  return CLOCK_US + batch_id * G_USEC_PER_SEC;
+}
+
+/* As stream_run_available() does: the next batch is read while this one is applied. */
+static void
+look_ahead (G_GNUC_UNUSED RelationText *text, gpointer data)
+{
+  Bench *bench = data;
+  g_autoptr (DeltaSnapshot) snapshot = NULL;
+
+  if (bench->next_path == NULL || (snapshot = delta_table_snapshot (bench->table, NULL, NULL)) == NULL ||
+      (bench->next_plan = plan_batch (bench, bench->next_path, snapshot, NULL)) == NULL)
+    return;
+  bench->next_ahead = autocdc_read_ahead (bench->next_plan, clock_of (bench->batch_id + 1), 0, &bench->context);
+}
+
 /* What a pipeline does for one micro-batch: analyse and apply; the log is kept by the commit. */
 static gboolean
 apply (Bench *bench, const char *path, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autoptr (GString) sql = g_string_new ("SELECT op, id, name, email, city, amount, seq, seen FROM read_parquet(");
   g_autofree char *digest = g_strdup_printf ("%064" G_GINT64_FORMAT, bench->batch_id);
+  g_autoptr (AutoCdcPlan) plan = g_steal_pointer (&bench->next_plan);
+  g_autoptr (AutoCdcAhead) ahead = g_steal_pointer (&bench->next_ahead);
   AutoCdcBatch batch = { .run_id = "5c1de1ee-0000-4000-8000-000000000001",
                          .batch_id = bench->batch_id,
                          .offsets_digest = digest,
-                         .clock_us = CLOCK_US + bench->batch_id * G_USEC_PER_SEC,
-                         .retention_seconds = bench->retention_seconds };
-  g_autoptr (RelationSource) source = NULL;
-  g_autoptr (RelationPlan) rows = NULL;
-  g_autoptr (AutoCdcPlan) plan = NULL;
+                         .clock_us = clock_of (bench->batch_id),
+                         .retention_seconds = bench->retention_seconds,
+                         .events_read = look_ahead,
+                         .events_read_data = bench,
+                         .ahead = ahead };
   g_autoptr (DeltaSnapshot) snapshot = NULL;
   gboolean exists;
 
-  base_text_append_sql_literal (sql, path);
-  g_string_append_c (sql, ')');
   if (!delta_table_exists (bench->table, &exists, error))
     return FALSE;
-  source = relation_source_new_text ("events", sql->str, bench->schema, TRUE);
-  rows = relation_plan_new_source (source);
-  if (exists && (snapshot = delta_table_snapshot (bench->table, NULL, error)) == NULL)
+  if (plan == NULL && exists && (snapshot = delta_table_snapshot (bench->table, NULL, error)) == NULL)
     return FALSE;
-  plan = autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
+  if (plan == NULL)
+    plan = plan_batch (bench, path, snapshot, error);
   if (plan == NULL || (!exists && !create_table (bench, autocdc_plan_target_schema (plan), error)) ||
       !autocdc_apply (bench->table, plan, &batch, &bench->context, NULL, outcome, error))
     return FALSE;
@@ -140,9 +175,12 @@ run (Bench *bench, const char *location, const char *source, gint64 n_batches, j
   for (gint64 i = bench->batch_id - 1; i < n_batches; i++) {
     g_autofree char *name = g_strdup_printf ("batch-%" G_GINT64_FORMAT ".parquet", i);
     g_autofree char *path = i < 0 ? g_strdup (base) : g_build_filename (source, name, NULL);
+    g_autofree char *next_name = g_strdup_printf ("batch-%" G_GINT64_FORMAT ".parquet", i + 1);
     AutoCdcOutcome outcome = { 0 };
     json_t *spent;
 
+    g_free (bench->next_path);
+    bench->next_path = i + 1 < n_batches ? g_build_filename (source, next_name, NULL) : NULL;
     start = spent_now ();
     if (!apply (bench, path, &outcome, error))
       return FALSE;

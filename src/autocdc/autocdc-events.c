@@ -171,16 +171,15 @@ append_conditions (AutoCdcWork *work, GString *columns)
   }
 }
 
-gboolean
-autocdc_read_events (AutoCdcWork *work, GError **error)
+const char *
+autocdc_events_pattern (AutoCdcWork *work, RelationText **text, GError **error)
 {
   const AutoCdcPlan *plan = work->plan;
   RelationLowering lowering = { .now_us = work->batch->clock_us, .session = work->session };
-  g_autoptr (RelationText) text = relation_plan_lower (plan->events, &lowering, error);
   g_autoptr (GString) columns = g_string_new (NULL);
 
-  if (!text)
-    return FALSE;
+  if (!(*text = relation_plan_lower (plan->events, &lowering, error)))
+    return NULL;
   for (guint i = 0; i < plan->keys->len; i++) {
     guint key = g_array_index (plan->keys, guint, i);
     const AutoCdcColumn *column = plan->columns->pdata[key];
@@ -200,18 +199,31 @@ autocdc_read_events (AutoCdcWork *work, GError **error)
   }
   append_conditions (work, columns);
   autocdc_work_take (work, "columns", g_steal_pointer (&columns));
-  autocdc_work_set (work, "source", relation_text_sql (text)->str);
-  if (!autocdc_work_make_once (work, "events",
-                               plan->system_type
-                                   ? "SELECT *, {O:s} AS o, {P:y} AS p FROM (SELECT {columns} FROM ({source}))"
-                                   : "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
-                               &work->n_events, error))
-    return FALSE;
+  autocdc_work_set (work, "source", relation_text_sql (*text)->str);
+  return plan->system_type ? "SELECT *, {O:s} AS o, {P:y} AS p FROM (SELECT {columns} FROM ({source}))"
+                           : "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))";
+}
+
+gboolean
+autocdc_read_events (AutoCdcWork *work, GError **error)
+{
+  g_autoptr (RelationText) text = NULL;
+  DuckRows *ahead = autocdc_ahead_take (work->batch->ahead, &text);
+
+  if (ahead) {
+    work->n_events = duck_rows_count (ahead);
+    autocdc_work_add (work, "events", ahead);
+  } else {
+    const char *pattern = autocdc_events_pattern (work, &text, error);
+
+    if (!pattern || !autocdc_work_make_once (work, "events", pattern, &work->n_events, error))
+      return FALSE;
+  }
   work->n_read = work->n_events;
   if (work->batch->events_read)
     work->batch->events_read (text, work->batch->events_read_data);
-  if (work->n_events > 0 &&
-      (!validate (work, error) || !autocdc_take_truncates (work, error) || !refuse_unknown_columns (work, error)))
+  if (work->n_events > 0 && (!validate (work, error) || !autocdc_take_truncates (work, error) ||
+                             !refuse_unknown_columns (work, error)))
     return FALSE;
   work->n_lasting = work->relations->len;
   return TRUE;

@@ -109,6 +109,7 @@ typedef struct {
 /* Names of interval columns in relations. */
 extern const char *const autocdc_interval_names[AUTOCDC_MAX_INTERVALS];
 
+guint64 autocdc_kept_bytes (guint64 kept_bytes); /* of a batch that says @kept_bytes */
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
                                BaseCancel *cancel);
 void autocdc_work_free (AutoCdcWork *work);
@@ -125,6 +126,8 @@ char *autocdc_work_text (AutoCdcWork *work, const char *pattern); /* (transfer f
  * @n_rows: (out) (optional). */
 gboolean autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error);
 void autocdc_work_define (AutoCdcWork *work, const char *name, const char *pattern);
+/* The relation @name is from now on @rows, (transfer full), in memory. */
+void autocdc_work_add (AutoCdcWork *work, const char *name, DuckRows *rows);
 /* autocdc_work_make() of a SELECT that must not run twice, not even a part of it. */
 gboolean autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows,
                                  GError **error);
@@ -180,6 +183,11 @@ void autocdc_set_no_values (AutoCdcWork *work);
 /* Whether the rows that the target had before have keys and, type 2, starts. Errors: AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY,
  * .NULL_SEQUENCE. */
 gboolean autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
+/* The template of {events}, whose pieces are set. @text: (out) (transfer full): holds what it needs. */
+const char *autocdc_events_pattern (AutoCdcWork *work, RelationText **text, GError **error);
+/* The rows of autocdc_events_pattern(), once read, without the session they need: that stays @ahead's, (nullable). @text: (out) (transfer full): its
+ * counts are final. Returns: (transfer full) (nullable): NULL: they are to be read. */
+DuckRows *autocdc_ahead_take (AutoCdcAhead *ahead, RelationText **text);
 /* {events}, work->truncate; validates. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
 /* Refuses a batch for @n events or rows that break the promise of WHERE. FALSE. */

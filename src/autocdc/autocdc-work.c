@@ -10,6 +10,12 @@
 
 const char *const autocdc_interval_names[AUTOCDC_MAX_INTERVALS] = { "st", "en", "ys", "ye" };
 
+guint64
+autocdc_kept_bytes (guint64 kept_bytes)
+{
+  return kept_bytes > 0 ? kept_bytes : KEPT_BYTES;
+}
+
 AutoCdcWork *
 autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
 {
@@ -305,20 +311,26 @@ autocdc_work_text (AutoCdcWork *work, const char *pattern)
   return g_string_free (out, FALSE);
 }
 
+void
+autocdc_work_add (AutoCdcWork *work, const char *name, DuckRows *rows)
+{
+  g_ptr_array_add (work->relations, rows);
+  work->kept_bytes += duck_rows_bytes (rows);
+  autocdc_work_set (work, name, duck_rows_relation (rows));
+}
+
 static gboolean
 make (AutoCdcWork *work, const char *name, const char *pattern, gboolean once, gint64 *n_rows, GError **error)
 {
   g_autofree char *select = autocdc_work_text (work, pattern);
   g_autofree char *table = g_strdup_printf ("autocdc_%s_%u", name, work->n_relations++);
-  guint64 most = work->batch->kept_bytes > 0 ? work->batch->kept_bytes : KEPT_BYTES;
+  guint64 most = autocdc_kept_bytes (work->batch->kept_bytes);
   guint64 room = work->is_large ? 0 : most - MIN (work->kept_bytes, most);
   DuckRows *rows = duck_rows_new (work->session, select, room, table, once, work->cancel, error);
 
   if (!rows)
     return FALSE;
-  g_ptr_array_add (work->relations, rows);
-  work->kept_bytes += duck_rows_bytes (rows);
-  autocdc_work_set (work, name, duck_rows_relation (rows));
+  autocdc_work_add (work, name, rows);
   if (n_rows)
     *n_rows = duck_rows_count (rows);
   return TRUE;

@@ -129,6 +129,9 @@ char *autocdc_plan_warning (const AutoCdcPlan *plan);
 gboolean autocdc_plans_agree (AutoCdcPlan *const *plans, guint n_plans, BaseType **together, guint *differs,
                               GError **error);
 
+/* Events that are read while the batch before them is applied. */
+typedef struct AutoCdcAhead AutoCdcAhead;
+
 /* One micro-batch, as the stream logged it. */
 typedef struct {
   const char *run_id;         /* of the flow's progress: the appId of the commit's `txn` */
@@ -142,6 +145,7 @@ typedef struct {
   /* (nullable): called once, when the last event was read; the counts of expectations in @text are final then. */
   void (*events_read) (RelationText *text, gpointer data);
   gpointer events_read_data;
+  AutoCdcAhead *ahead; /* (nullable): the events of this batch, as autocdc_read_ahead() began to read them */
 } AutoCdcBatch;
 
 typedef struct {
@@ -177,6 +181,24 @@ typedef struct {
  */
 gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch,
                         const RelationContext *context, BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error);
+
+/**
+ * autocdc_read_ahead:
+ * @plan: as for autocdc_apply(); its source gives the events of the next batch
+ * @clock_us: that batch's clock
+ * @kept_bytes: as in AutoCdcBatch; more than half of it is not read ahead
+ * @context: (transfer none): for the call only; of its session the engine and the time zone are used
+ *
+ * Begins to read in a thread and a session of its own. Whatever goes wrong is left to the batch itself, which then reads its events again.
+ *
+ * Returns: (transfer full): for AutoCdcBatch.ahead, once. NULL: what there is to say about it the batch will say.
+ */
+AutoCdcAhead *autocdc_read_ahead (AutoCdcPlan *plan, gint64 clock_us, guint64 kept_bytes,
+                                  const RelationContext *context);
+/* Whether nothing came of it although nothing went wrong: there are too many events. After the batch. */
+gboolean autocdc_ahead_was_full (const AutoCdcAhead *ahead);
+void autocdc_ahead_free (AutoCdcAhead *ahead); /* accepts NULL; stops reading; after autocdc_apply() */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcAhead, autocdc_ahead_free)
 
 /**
  * autocdc_found:

@@ -22,6 +22,17 @@ duck_session_new (DuckEngine *engine, GError **error)
   return g_steal_pointer (&session);
 }
 
+DuckSession *
+duck_session_new_beside (DuckSession *session, GError **error)
+{
+  g_autoptr (DuckSession) beside = duck_session_new (session->engine, error);
+
+  if (beside == NULL || (!g_str_equal (session->time_zone, beside->time_zone) &&
+                         !duck_session_set_time_zone (beside, session->time_zone, error)))
+    return NULL;
+  return g_steal_pointer (&beside);
+}
+
 void
 duck_session_free (DuckSession *session)
 {

@@ -27,6 +27,8 @@ typedef struct DuckSession DuckSession;
 
 /* Opens a session; it keeps @engine alive. The time zone starts as UTC. Returns: (transfer full). */
 DuckSession *duck_session_new (DuckEngine *engine, GError **error);
+/* Another session of the same engine and time zone, for another thread. Temporary tables are not shared. Returns: (transfer full). */
+DuckSession *duck_session_new_beside (DuckSession *session, GError **error);
 void duck_session_free (DuckSession *session); /* accepts NULL; results must be freed before */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckSession, duck_session_free)
 

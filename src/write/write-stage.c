@@ -313,15 +313,6 @@ write_stage_is_small (const WriteBatch *batch)
   return batch->n_rows_expected > 0 && batch->n_rows_expected < ROW_GROUP_ROWS / 2;
 }
 
-static gboolean
-take_time_zone (DuckSession *session, DuckSession *other, GError **error)
-{
-  const char *time_zone = duck_session_time_zone (other);
-
-  return g_str_equal (time_zone, duck_session_time_zone (session)) ||
-         duck_session_set_time_zone (session, time_zone, error);
-}
-
 gboolean
 write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hold, GError **error)
 {
@@ -332,8 +323,7 @@ write_stage_begin (WriteBatch *batch, const WriteStage *stage, RelationText *hol
     return FALSE;
   }
   run->hold = hold;
-  if ((run->own = duck_session_new (duck_session_engine (batch->session), error)) == NULL ||
-      !take_time_zone (run->own, batch->session, error))
+  if ((run->own = duck_session_new_beside (batch->session, error)) == NULL)
     return FALSE;
   run->session = run->own;
   if ((run->thread = g_thread_try_new ("copy", copy, run, NULL)) == NULL)
