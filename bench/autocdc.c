@@ -87,7 +87,7 @@ clock_of (gint64 batch_id)
 
 /* As stream_run_available() does: the next batch is read while this one is applied. */
 static void
-look_ahead (G_GNUC_UNUSED RelationText *text, gpointer data)
+look_ahead (gpointer data)
 {
   Bench *bench = data;
   g_autoptr (DeltaSnapshot) snapshot = NULL;
@@ -95,7 +95,8 @@ look_ahead (G_GNUC_UNUSED RelationText *text, gpointer data)
   if (bench->next_path == NULL || (snapshot = delta_table_snapshot (bench->table, NULL, NULL)) == NULL ||
       (bench->next_plan = plan_batch (bench, bench->next_path, snapshot, NULL)) == NULL)
     return;
-  bench->next_ahead = autocdc_read_ahead (bench->next_plan, clock_of (bench->batch_id + 1), 0, &bench->context);
+  AutoCdcBatch next = { .batch_id = bench->batch_id + 1, .clock_us = clock_of (bench->batch_id + 1) };
+  bench->next_ahead = autocdc_read_ahead (bench->next_plan, &next, &bench->context);
 }
 
 /* What a pipeline does for one micro-batch: analyse and apply; the log is kept by the commit. */
@@ -110,8 +111,8 @@ apply (Bench *bench, const char *path, AutoCdcOutcome *outcome, GError **error)
                          .offsets_digest = digest,
                          .clock_us = clock_of (bench->batch_id),
                          .retention_seconds = bench->retention_seconds,
-                         .events_read = look_ahead,
-                         .events_read_data = bench,
+                         .writing = look_ahead,
+                         .data = bench,
                          .ahead = ahead };
   g_autoptr (DeltaSnapshot) snapshot = NULL;
   gboolean exists;

@@ -1,22 +1,20 @@
-/* Reading ahead: the next batch's events are read while a batch is written, which leaves all but one thread idle.
+/* Reading ahead: the next batch's events are read and checked while a batch's rows are written, which leaves all but one thread idle.
  *
- * Nothing of it is seen from outside: what cannot be read, or is too much, is read by the batch itself when its turn comes.
+ * What is read is an AutoCdcWork with a session of its own, which the next autocdc_apply() goes on with. When anything goes wrong it
+ * is thrown away, and the batch begins anew and says what is wrong.
  *
  * Invariants:
- *  1. `rows` and `was_full` are the thread's until it is joined.
- *  2. The plan is lowered in the caller's thread: it is not for several.
+ *  1. `work` is the thread's until it is joined.
+ *  2. The plan is lowered in the caller's thread: plans are not for several.
  */
 #include "autocdc-work-private.h"
 
 struct AutoCdcAhead {
-  RelationText *text;
-  char *select;
-  guint64 room;
-  DuckSession *session;
+  AutoCdcBatch batch;
+  AutoCdcWork *work; /* (nullable): once it was taken */
   BaseCancel *cancel;
   GThread *thread; /* (nullable) */
-  DuckRows *rows;  /* (nullable) */
-  gboolean was_full;
+  gboolean good;
 };
 
 static gpointer
@@ -24,29 +22,8 @@ read_all (gpointer data)
 {
   AutoCdcAhead *ahead = data;
 
-  ahead->rows = duck_rows_new (ahead->session, ahead->select, ahead->room, NULL, FALSE, ahead->cancel, NULL);
-  if (ahead->rows && !duck_rows_relation (ahead->rows)) {
-    g_clear_pointer (&ahead->rows, duck_rows_free);
-    ahead->was_full = TRUE;
-  }
+  ahead->good = autocdc_read_events (ahead->work, NULL);
   return NULL;
-}
-
-AutoCdcAhead *
-autocdc_read_ahead (AutoCdcPlan *plan, gint64 clock_us, guint64 kept_bytes, const RelationContext *context)
-{
-  AutoCdcBatch batch = { .clock_us = clock_us };
-  g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, &batch, context, NULL);
-  g_autoptr (AutoCdcAhead) ahead = g_new0 (AutoCdcAhead, 1);
-  const char *pattern = autocdc_events_pattern (work, &ahead->text, NULL);
-
-  if (!pattern || !(ahead->session = duck_session_new_beside (context->session, NULL)))
-    return NULL;
-  ahead->select = autocdc_work_text (work, pattern);
-  ahead->room = autocdc_kept_bytes (kept_bytes) / 2;
-  ahead->cancel = base_cancel_new ();
-  ahead->thread = g_thread_try_new ("read ahead", read_all, ahead, NULL);
-  return ahead->thread ? g_steal_pointer (&ahead) : NULL;
 }
 
 static void
@@ -56,21 +33,38 @@ end (AutoCdcAhead *ahead)
     (void) g_thread_join (g_steal_pointer (&ahead->thread));
 }
 
-DuckRows *
-autocdc_ahead_take (AutoCdcAhead *ahead, RelationText **text)
+AutoCdcAhead *
+autocdc_read_ahead (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context)
+{
+  g_autoptr (AutoCdcAhead) ahead = g_new0 (AutoCdcAhead, 1);
+
+  /* Half the room: the batch before it has rows in memory too. */
+  ahead->batch = (AutoCdcBatch){ .batch_id = batch->batch_id,
+                                 .clock_us = batch->clock_us,
+                                 .kept_bytes = autocdc_kept_bytes (batch) / 2 };
+  ahead->cancel = base_cancel_new ();
+  ahead->work = autocdc_work_new (plan, &ahead->batch, context, ahead->cancel);
+  if (!(ahead->work->own_session = duck_session_new_beside (context->session, NULL)))
+    return NULL;
+  ahead->work->session = ahead->work->own_session;
+  if (!autocdc_lower_events (ahead->work, NULL) ||
+      !(ahead->thread = g_thread_try_new ("read-ahead", read_all, ahead, NULL)))
+    return NULL;
+  return g_steal_pointer (&ahead);
+}
+
+AutoCdcWork *
+autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
 {
   if (!ahead)
     return NULL;
   end (ahead);
-  if (ahead->rows)
-    *text = g_steal_pointer (&ahead->text);
-  return g_steal_pointer (&ahead->rows);
-}
-
-gboolean
-autocdc_ahead_was_full (const AutoCdcAhead *ahead)
-{
-  return ahead->was_full;
+  if (!ahead->good || !ahead->work)
+    return NULL;
+  ahead->work->batch = batch;
+  ahead->work->context = context;
+  ahead->work->cancel = cancel;
+  return g_steal_pointer (&ahead->work);
 }
 
 void
@@ -78,13 +72,9 @@ autocdc_ahead_free (AutoCdcAhead *ahead)
 {
   if (!ahead)
     return;
-  if (ahead->cancel)
-    base_cancel_raise (ahead->cancel);
+  base_cancel_raise (ahead->cancel);
   end (ahead);
-  duck_rows_free (ahead->rows);
-  duck_session_free (ahead->session);
+  autocdc_work_free (ahead->work);
   base_cancel_unref (ahead->cancel);
-  relation_text_free (ahead->text);
-  g_free (ahead->select);
   g_free (ahead);
 }

@@ -466,6 +466,9 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
   /* While the new rows are written. */
   if (work->scan)
     delta_scan_keep_fresh (work->scan, work->cancel);
+  if (work->batch->writing && !work->told_writing)
+    work->batch->writing (work->batch->data);
+  work->told_writing = TRUE;
   outcome->n_tombstones_removed = (guint64) n_expired;
   outcome->n_state_rows = state_rows (layout->domain);
   if (work->snapshot)
@@ -505,13 +508,32 @@ apply (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, GError **
                          work->plan->target);
 }
 
+static gboolean
+read_events (AutoCdcWork *work, GError **error)
+{
+  return autocdc_lower_events (work, error) && autocdc_read_events (work, error);
+}
+
+static void
+tell_read (const AutoCdcWork *work)
+{
+  if (work->batch->events_read)
+    work->batch->events_read (work->source, work->batch->data);
+}
+
 gboolean
 autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
                BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, batch, context, cancel);
+  g_autoptr (AutoCdcWork) work = autocdc_ahead_take (batch->ahead, batch, context, cancel);
 
-  return autocdc_read_events (work, error) && apply (work, target, outcome, error);
+  if (!work) {
+    work = autocdc_work_new (plan, batch, context, cancel);
+    if (!read_events (work, error))
+      return FALSE;
+  }
+  tell_read (work);
+  return apply (work, target, outcome, error);
 }
 
 gboolean
@@ -522,6 +544,8 @@ autocdc_apply_snapshot (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcSnap
   g_autoptr (AutoCdcWork) work = autocdc_work_new (plan, batch, context, cancel);
 
   work->snapshot = snapshot;
-  return autocdc_read_events (work, error) && autocdc_check_snapshot (work, error) &&
-         apply (work, target, outcome, error);
+  if (!read_events (work, error))
+    return FALSE;
+  tell_read (work);
+  return autocdc_check_snapshot (work, error) && apply (work, target, outcome, error);
 }

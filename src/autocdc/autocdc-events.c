@@ -171,15 +171,15 @@ append_conditions (AutoCdcWork *work, GString *columns)
   }
 }
 
-const char *
-autocdc_events_pattern (AutoCdcWork *work, RelationText **text, GError **error)
+gboolean
+autocdc_lower_events (AutoCdcWork *work, GError **error)
 {
   const AutoCdcPlan *plan = work->plan;
   RelationLowering lowering = { .now_us = work->batch->clock_us, .session = work->session };
   g_autoptr (GString) columns = g_string_new (NULL);
 
-  if (!(*text = relation_plan_lower (plan->events, &lowering, error)))
-    return NULL;
+  if (!(work->source = relation_plan_lower (plan->events, &lowering, error)))
+    return FALSE;
   for (guint i = 0; i < plan->keys->len; i++) {
     guint key = g_array_index (plan->keys, guint, i);
     const AutoCdcColumn *column = plan->columns->pdata[key];
@@ -199,31 +199,35 @@ autocdc_events_pattern (AutoCdcWork *work, RelationText **text, GError **error)
   }
   append_conditions (work, columns);
   autocdc_work_take (work, "columns", g_steal_pointer (&columns));
-  autocdc_work_set (work, "source", relation_text_sql (*text)->str);
-  return plan->system_type ? "SELECT *, {O:s} AS o, {P:y} AS p FROM (SELECT {columns} FROM ({source}))"
-                           : "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))";
+  autocdc_work_set (work, "source", relation_text_sql (work->source)->str);
+  return TRUE;
+}
+
+/* {best}: of every key what of it may be the newest on each side (SCD 1), or its instants. Keys, sequences and positions first. */
+static gboolean
+find_best (AutoCdcWork *work, GError **error)
+{
+  return autocdc_work_make (
+      work, "best",
+      work->plan->type == AUTOCDC_SCD1
+          ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events} GROUP BY {K}"
+          : "SELECT {K}, {I}, bool_or(d) AS d, bool_or(d) AND NOT bool_and(d) AS mixed FROM {events}"
+            " GROUP BY {K}, {I}",
+      &work->n_keys, error);
 }
 
 gboolean
 autocdc_read_events (AutoCdcWork *work, GError **error)
 {
-  g_autoptr (RelationText) text = NULL;
-  DuckRows *ahead = autocdc_ahead_take (work->batch->ahead, &text);
-
-  if (ahead) {
-    work->n_events = duck_rows_count (ahead);
-    autocdc_work_add (work, "events", ahead);
-  } else {
-    const char *pattern = autocdc_events_pattern (work, &text, error);
-
-    if (!pattern || !autocdc_work_make_once (work, "events", pattern, &work->n_events, error))
-      return FALSE;
-  }
+  if (!autocdc_work_make_once (work, "events",
+                               work->plan->system_type
+                                   ? "SELECT *, {O:s} AS o, {P:y} AS p FROM (SELECT {columns} FROM ({source}))"
+                                   : "SELECT *, {O:s} AS o FROM (SELECT {columns} FROM ({source}))",
+                               &work->n_events, error))
+    return FALSE;
   work->n_read = work->n_events;
-  if (work->batch->events_read)
-    work->batch->events_read (text, work->batch->events_read_data);
-  if (work->n_events > 0 && (!validate (work, error) || !autocdc_take_truncates (work, error) ||
-                             !refuse_unknown_columns (work, error)))
+  if (work->n_read > 0 && (!validate (work, error) || !autocdc_take_truncates (work, error) ||
+                           !refuse_unknown_columns (work, error) || (!work->snapshot && !find_best (work, error))))
     return FALSE;
   work->n_lasting = work->relations->len;
   return TRUE;
@@ -305,7 +309,7 @@ reduce_to_instants (AutoCdcWork *work, GError **error)
          autocdc_normalise (work, "reduced", (const char *const[]){ "o", "d", NULL }, "", "", &work->n_ties, error);
 }
 
-/* Keys, sequences and positions first; values are copied only where a key (or its sequence) has several events. */
+/* Values are copied only where a key (or its sequence) has several events. */
 gboolean
 autocdc_reduce_events (AutoCdcWork *work, GError **error)
 {
@@ -313,14 +317,6 @@ autocdc_reduce_events (AutoCdcWork *work, GError **error)
 
   work->n_ties = 0;
   autocdc_set_event_values (work);
-  if (!autocdc_work_make (
-          work, "best",
-          newest ? "SELECT {K}, max(o) FILTER (d) AS dm, max(o) FILTER (NOT d) AS um FROM {events}"
-                   " GROUP BY {K}"
-                 : "SELECT {K}, {I}, bool_or(d) AS d, bool_or(d) AND NOT bool_and(d) AS mixed FROM {events}"
-                   " GROUP BY {K}, {I}",
-          &work->n_keys, error))
-    return FALSE;
   if (work->n_keys == work->n_events)
     autocdc_work_define (work, "reduced", "SELECT {K:e}, e.s, e.o{Y:e}, e.d{event values} FROM {events} e");
   else if (!(newest ? reduce_to_newest (work, error) : reduce_to_instants (work, error)))

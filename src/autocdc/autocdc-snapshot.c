@@ -138,7 +138,7 @@ apply_one (const Run *run, const AutoCdcSnapshot *snapshot, DeltaSnapshot *targe
   AutoCdcBatch batch = { .clock_us = snapshot->read_us,
                          .retention_seconds = -1,
                          .events_read = take_rows_read,
-                         .events_read_data = run->snapshots };
+                         .data = run->snapshots };
   g_autoptr (AutoCdcPlan) plan = NULL;
 
   flow.version_type = snapshot->version.type;

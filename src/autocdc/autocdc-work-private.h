@@ -83,6 +83,8 @@ typedef struct {
   guint n_key_skips;    /* the first ones of skips: the others say what is over */
   GPtrArray *constants; /* of skips */
   DeltaScan *scan;      /* (nullable): that the rows came from */
+  RelationText *source;     /* (nullable): what the text of the events needs */
+  DuckSession *own_session; /* (nullable): where the events were read ahead */
   GPtrArray *generates; /* (element-type RelationText): what the text of the rows to be written needs */
   DuckWanted *wanted;   /* (nullable): hashes of the keys that a look-up of type 1 is for */
   gboolean is_partial;  /* autocdc_domain_is_partial() */
@@ -95,6 +97,7 @@ typedef struct {
   GPtrArray *cleared_files;    /* (element-type DeltaFile): all of whose rows go */
   gint64 n_cleared;            /* rows of {cleared} and of cleared_files */
   gint64 n_cleared_rows;       /* of {cleared} */
+  gboolean told_writing;       /* AutoCdcBatch.writing was called */
   gint64 n_read;               /* rows of the batch */
   gint64 n_events;             /* of {events} */
   gint64 n_keys;               /* of the batch; not SCD 1: keys and instants */
@@ -109,7 +112,7 @@ typedef struct {
 /* Names of interval columns in relations. */
 extern const char *const autocdc_interval_names[AUTOCDC_MAX_INTERVALS];
 
-guint64 autocdc_kept_bytes (guint64 kept_bytes); /* of a batch that says @kept_bytes */
+guint64 autocdc_kept_bytes (const AutoCdcBatch *batch);
 AutoCdcWork *autocdc_work_new (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
                                BaseCancel *cancel);
 void autocdc_work_free (AutoCdcWork *work);
@@ -126,8 +129,6 @@ char *autocdc_work_text (AutoCdcWork *work, const char *pattern); /* (transfer f
  * @n_rows: (out) (optional). */
 gboolean autocdc_work_make (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows, GError **error);
 void autocdc_work_define (AutoCdcWork *work, const char *name, const char *pattern);
-/* The relation @name is from now on @rows, (transfer full), in memory. */
-void autocdc_work_add (AutoCdcWork *work, const char *name, DuckRows *rows);
 /* autocdc_work_make() of a SELECT that must not run twice, not even a part of it. */
 gboolean autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows,
                                  GError **error);
@@ -183,13 +184,13 @@ void autocdc_set_no_values (AutoCdcWork *work);
 /* Whether the rows that the target had before have keys and, type 2, starts. Errors: AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY,
  * .NULL_SEQUENCE. */
 gboolean autocdc_check_adopted (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error);
-/* The template of {events}, whose pieces are set. @text: (out) (transfer full): holds what it needs. */
-const char *autocdc_events_pattern (AutoCdcWork *work, RelationText **text, GError **error);
-/* The rows of autocdc_events_pattern(), once read, without the session they need: that stays @ahead's, (nullable). @text: (out) (transfer full): its
- * counts are final. Returns: (transfer full) (nullable): NULL: they are to be read. */
-DuckRows *autocdc_ahead_take (AutoCdcAhead *ahead, RelationText **text);
-/* {events}, work->truncate; validates. */
+/* The text of the source, for autocdc_read_events(). */
+gboolean autocdc_lower_events (AutoCdcWork *work, GError **error);
+/* {events}, {best}, work->truncate; validates. Needs no layout. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
+/* What autocdc_read_ahead() read, to go on with. @ahead: (nullable). Returns: (transfer full) (nullable): NULL: the events are to be read. */
+AutoCdcWork *autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcBatch *batch, const RelationContext *context,
+                                 BaseCancel *cancel);
 /* Refuses a batch for @n events or rows that break the promise of WHERE. FALSE. */
 gboolean autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error);
 /* Refuses empty keys where they are NULL in the target. */

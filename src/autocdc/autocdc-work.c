@@ -11,9 +11,9 @@
 const char *const autocdc_interval_names[AUTOCDC_MAX_INTERVALS] = { "st", "en", "ys", "ye" };
 
 guint64
-autocdc_kept_bytes (guint64 kept_bytes)
+autocdc_kept_bytes (const AutoCdcBatch *batch)
 {
-  return kept_bytes > 0 ? kept_bytes : KEPT_BYTES;
+  return batch->kept_bytes > 0 ? batch->kept_bytes : KEPT_BYTES;
 }
 
 AutoCdcWork *
@@ -48,6 +48,8 @@ autocdc_work_free (AutoCdcWork *work)
   autocdc_plan_unref (work->plan);
   g_hash_table_unref (work->pieces);
   g_ptr_array_unref (work->relations);
+  relation_text_free (work->source);
+  duck_session_free (work->own_session);
   g_ptr_array_unref (work->sets);
   g_ptr_array_unref (work->cleared_files);
   json_decref (work->truncate);
@@ -311,26 +313,20 @@ autocdc_work_text (AutoCdcWork *work, const char *pattern)
   return g_string_free (out, FALSE);
 }
 
-void
-autocdc_work_add (AutoCdcWork *work, const char *name, DuckRows *rows)
-{
-  g_ptr_array_add (work->relations, rows);
-  work->kept_bytes += duck_rows_bytes (rows);
-  autocdc_work_set (work, name, duck_rows_relation (rows));
-}
-
 static gboolean
 make (AutoCdcWork *work, const char *name, const char *pattern, gboolean once, gint64 *n_rows, GError **error)
 {
   g_autofree char *select = autocdc_work_text (work, pattern);
   g_autofree char *table = g_strdup_printf ("autocdc_%s_%u", name, work->n_relations++);
-  guint64 most = autocdc_kept_bytes (work->batch->kept_bytes);
+  guint64 most = autocdc_kept_bytes (work->batch);
   guint64 room = work->is_large ? 0 : most - MIN (work->kept_bytes, most);
   DuckRows *rows = duck_rows_new (work->session, select, room, table, once, work->cancel, error);
 
   if (!rows)
     return FALSE;
-  autocdc_work_add (work, name, rows);
+  g_ptr_array_add (work->relations, rows);
+  work->kept_bytes += duck_rows_bytes (rows);
+  autocdc_work_set (work, name, duck_rows_relation (rows));
   if (n_rows)
     *n_rows = duck_rows_count (rows);
   return TRUE;

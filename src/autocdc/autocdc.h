@@ -144,8 +144,10 @@ typedef struct {
       rows_apart; /* histories: rows that are over get files of their own where so many of both kinds are written; 0 = 10,000 */
   /* (nullable): called once, when the last event was read; the counts of expectations in @text are final then. */
   void (*events_read) (RelationText *text, gpointer data);
-  gpointer events_read_data;
-  AutoCdcAhead *ahead; /* (nullable): the events of this batch, as autocdc_read_ahead() began to read them */
+  /* (nullable): called once, when all is read and the new rows are being written: the time for autocdc_read_ahead(). */
+  void (*writing) (gpointer data);
+  gpointer data;       /* for these functions */
+  AutoCdcAhead *ahead; /* (nullable): what autocdc_read_ahead() began for this batch */
 } AutoCdcBatch;
 
 typedef struct {
@@ -185,19 +187,16 @@ gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatc
 /**
  * autocdc_read_ahead:
  * @plan: as for autocdc_apply(); its source gives the events of the next batch
- * @clock_us: that batch's clock
- * @kept_bytes: as in AutoCdcBatch; more than half of it is not read ahead
+ * @batch: the next one, as far as it is known: number, clock, kept_bytes
  * @context: (transfer none): for the call only; of its session the engine and the time zone are used
  *
- * Begins to read in a thread and a session of its own. Whatever goes wrong is left to the batch itself, which then reads its events again.
+ * Begins to read the events, in a thread and a session of its own. Nothing of it is seen from outside: what goes wrong is left to the batch
+ * itself, which then reads its events again.
  *
- * Returns: (transfer full): for AutoCdcBatch.ahead, once. NULL: what there is to say about it the batch will say.
+ * Returns: (transfer full): for AutoCdcBatch.ahead, once. NULL: nothing was begun.
  */
-AutoCdcAhead *autocdc_read_ahead (AutoCdcPlan *plan, gint64 clock_us, guint64 kept_bytes,
-                                  const RelationContext *context);
-/* Whether nothing came of it although nothing went wrong: there are too many events. After the batch. */
-gboolean autocdc_ahead_was_full (const AutoCdcAhead *ahead);
-void autocdc_ahead_free (AutoCdcAhead *ahead); /* accepts NULL; stops reading; after autocdc_apply() */
+AutoCdcAhead *autocdc_read_ahead (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context);
+void autocdc_ahead_free (AutoCdcAhead *ahead); /* accepts NULL; stops the reading */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (AutoCdcAhead, autocdc_ahead_free)
 
 /**

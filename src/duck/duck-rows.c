@@ -362,7 +362,7 @@ duck_rows_new (DuckSession *session, const char *select, guint64 max_bytes, cons
   rows->session = session;
   if (max_bytes > 0 && !keep (rows, select, max_bytes, table, once, cancel, error))
     return NULL;
-  if (rows->relation != NULL || table == NULL)
+  if (rows->relation != NULL)
     return g_steal_pointer (&rows);
   if (rows->table == NULL && !make_table (rows, select, table, cancel, error))
     return NULL;

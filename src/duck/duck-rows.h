@@ -21,7 +21,7 @@ typedef struct DuckRows DuckRows;
  * @select: one SELECT, its columns of different names, none of them `kept row`
  * @max_bytes: beyond so many the rows go into a temporary table, which DuckDB may spill; 0: at once. The bound is on values, what
  *             lies around them comes on top of it
- * @table: (nullable): name of that table, used by nobody else; NULL: rows that are too many are not kept, and duck_rows_relation() is NULL
+ * @table: name of that table, used by nobody else
  * @once: @select must not run twice (otherwise it is begun anew when the rows turn out to be too many)
  *
  * Runs @select. The rows have no order.
@@ -34,7 +34,7 @@ DuckRows *duck_rows_new (DuckSession *session, const char *select, guint64 max_b
 void duck_rows_free (DuckRows *rows); /* accepts NULL; no query may use them any more */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckRows, duck_rows_free)
 
-const char *duck_rows_relation (const DuckRows *rows); /* (nullable): text that stands in FROM, an alias may follow */
+const char *duck_rows_relation (const DuckRows *rows); /* text that stands in FROM, an alias may follow */
 gint64 duck_rows_count (const DuckRows *rows);
 guint64 duck_rows_bytes (const DuckRows *rows);     /* in memory; 0 of a table */
 gboolean duck_rows_is_table (const DuckRows *rows); /* they were too many */

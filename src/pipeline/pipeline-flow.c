@@ -377,7 +377,7 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
   g_autoptr (GPtrArray) counts = NULL;
 
   applied.events_read = take_event_counts;
-  applied.events_read_data = &counts;
+  applied.data = &counts;
   if (!autocdc_apply (work->target, work->cdc, &applied, context_of (work), work->run->cancel, &outcome, error))
     return FALSE;
   work->totals->n_upserted_rows += outcome.n_upserted_rows;
