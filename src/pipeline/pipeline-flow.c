@@ -26,13 +26,15 @@ typedef struct {
   StreamProgress *progress; /* (nullable): streaming flows */
   PipelineBinding *binding;
   RelationPlan *plan; /* the query, expectations counted */
-  AutoCdcPlan *cdc;   /* (nullable) */
+  AutoCdcPlan *cdc;    /* (nullable) */
+  AutoCdcAhead *ahead; /* (nullable): of the batch after the one that is applied */
   StreamRunOutcome outcome;
 } Work;
 
 static void
 work_clear (Work *work)
 {
+  autocdc_ahead_free (work->ahead);
   autocdc_plan_unref (work->cdc);
   relation_plan_unref (work->plan);
   pipeline_binding_free (work->binding);
@@ -338,12 +340,37 @@ retention_seconds (const PipelineDataset *dataset)
 }
 
 static void
-take_event_counts (RelationText *text, gpointer data)
+set_counts (GPtrArray **counts, RelationText *text)
 {
-  GPtrArray **counts = data;
-
   g_clear_pointer (counts, g_ptr_array_unref);
   *counts = counts_of (text);
+}
+
+/* What the functions of an AutoCdcBatch are given. */
+typedef struct {
+  const StreamBatch *batch;
+  GPtrArray *counts; /* (nullable) */
+} Applied;
+
+static void
+events_read (RelationText *text, gpointer data)
+{
+  set_counts (&((Applied *) data)->counts, text);
+}
+
+static void
+look_ahead (gpointer data)
+{
+  stream_run_look_ahead (((const Applied *) data)->batch);
+}
+
+static void
+autocdc_sink_read_ahead (StreamSink *sink, gint64 batch, gint64 clock_us)
+{
+  Work *work = (Work *) sink;
+  AutoCdcBatch next = { .batch_id = batch, .clock_us = clock_us };
+
+  work->ahead = autocdc_read_ahead (work->cdc, &next, context_of (work));
 }
 
 static gboolean
@@ -368,17 +395,23 @@ static gboolean
 autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 {
   Work *work = (Work *) sink;
+  g_autoptr (AutoCdcAhead) ahead = g_steal_pointer (&work->ahead);
+  Applied mine = { .batch = batch };
   AutoCdcBatch applied = { .run_id = batch->run_id,
                            .batch_id = batch->batch,
                            .offsets_digest = batch->digest,
                            .clock_us = batch->clock_us,
-                           .retention_seconds = retention_seconds (work->flow->target) };
+                           .retention_seconds = retention_seconds (work->flow->target),
+                           .events_read = events_read,
+                           .writing = look_ahead,
+                           .data = &mine,
+                           .ahead = batch->is_read_ahead ? ahead : NULL };
   AutoCdcOutcome outcome = { 0 };
-  g_autoptr (GPtrArray) counts = NULL;
+  gboolean good =
+      autocdc_apply (work->target, work->cdc, &applied, context_of (work), work->run->cancel, &outcome, error);
+  g_autoptr (GPtrArray) counts = mine.counts;
 
-  applied.events_read = take_event_counts;
-  applied.data = &counts;
-  if (!autocdc_apply (work->target, work->cdc, &applied, context_of (work), work->run->cancel, &outcome, error))
+  if (!good)
     return FALSE;
   work->totals->n_upserted_rows += outcome.n_upserted_rows;
   work->totals->n_deleted_rows += outcome.n_deleted_rows;
@@ -544,7 +577,7 @@ typedef struct {
 static void
 snapshot_rows_read (AutoCdcSnapshots *snapshots, RelationText *text)
 {
-  take_event_counts (text, &((SnapshotWork *) snapshots)->counts);
+  set_counts (&((SnapshotWork *) snapshots)->counts, text);
 }
 
 /* What became of a version; an unchanged snapshot has none. */
@@ -644,8 +677,9 @@ run_stream (Work *work, gboolean *must_restart, GError **error)
   open_binding (work);
   if (!plan_stream (work, error) || !write_warnings (work, work->binding, error))
     return FALSE;
-  work->sink =
-      (StreamSink){ sink_proof, work->flow->kind == PIPELINE_FLOW_AUTOCDC ? autocdc_sink_apply : append_apply };
+  work->sink = work->flow->kind == PIPELINE_FLOW_AUTOCDC
+                   ? (StreamSink){ sink_proof, autocdc_sink_apply, autocdc_sink_read_ahead }
+                   : (StreamSink){ sink_proof, append_apply, NULL };
   StreamRun run = { .progress = work->progress,
                     .sources = is_answer ? &answers : pipeline_binding_streams (work->binding),
                     .n_sources = is_answer ? 1 : pipeline_binding_n_streams (work->binding),

@@ -349,6 +349,24 @@ stream_delta_plan (StreamDelta *stream, StreamDeltaPlanCommits plan_commits, con
   return TRUE;
 }
 
+gboolean
+stream_delta_plan_ahead (StreamDelta *stream, StreamDeltaPlanCommits plan_commits, const json_t *last, json_t **next,
+                         gboolean *has_rows, GError **error)
+{
+  g_auto (StreamDeltaOffset) offset = { 0 };
+  guint64 n_skipped = stream->base.n_skipped;
+
+  *next = NULL;
+  *has_rows = FALSE;
+  if (!offset_after (stream, last, &offset, error))
+    return FALSE;
+  if (stands_at_barrier (&offset)) /* whose schema is tracked in passing */
+    return TRUE;
+  gboolean good = stream_delta_plan (stream, plan_commits, last, next, has_rows, error);
+  stream->base.n_skipped = n_skipped;
+  return good;
+}
+
 /* ---- showing ---- */
 
 static void

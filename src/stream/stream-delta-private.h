@@ -98,6 +98,10 @@ typedef gboolean (*StreamDeltaPlanCommits) (StreamDelta *stream, StreamDeltaOffs
 gboolean stream_delta_plan (StreamDelta *stream, StreamDeltaPlanCommits plan_commits, const json_t *last, json_t **next,
                             gboolean *has_rows, GError **error);
 
+/* A StreamSourceClass.plan_ahead of them. */
+gboolean stream_delta_plan_ahead (StreamDelta *stream, StreamDeltaPlanCommits plan_commits, const json_t *last,
+                                  json_t **next, gboolean *has_rows, GError **error);
+
 /* What a batch reads. */
 typedef struct {
   GPtrArray *start_files; /* (nullable) (element-type DeltaFile): of the initial snapshot, excluded ones left out */

@@ -190,6 +190,12 @@ delta_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has
   return stream_delta_plan ((StreamDelta *) base, plan_commits, last, next, has_rows, error);
 }
 
+static gboolean
+delta_plan_ahead (StreamSource *base, const json_t *last, json_t **next, gboolean *has_rows, GError **error)
+{
+  return stream_delta_plan_ahead ((StreamDelta *) base, plan_commits, last, next, has_rows, error);
+}
+
 /* ---- showing ---- */
 
 static gboolean
@@ -298,6 +304,7 @@ delta_free (StreamSource *base)
 
 static const StreamSourceClass delta_class = { .begin = stream_delta_begin,
                                                .plan = delta_plan,
+                                               .plan_ahead = delta_plan_ahead,
                                                .show = delta_show,
                                                .backlog = stream_delta_backlog,
                                                .origin = stream_delta_origin,

@@ -228,6 +228,12 @@ feed_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has_
   return stream_delta_plan ((StreamDelta *) base, plan_commits, last, next, has_rows, error);
 }
 
+static gboolean
+feed_plan_ahead (StreamSource *base, const json_t *last, json_t **next, gboolean *has_rows, GError **error)
+{
+  return stream_delta_plan_ahead ((StreamDelta *) base, plan_commits, last, next, has_rows, error);
+}
+
 /* ---- showing ---- */
 
 static gboolean
@@ -351,6 +357,7 @@ feed_free (StreamSource *base)
 
 static const StreamSourceClass feed_class = { .begin = stream_delta_begin,
                                               .plan = feed_plan,
+                                              .plan_ahead = feed_plan_ahead,
                                               .show = feed_show,
                                               .backlog = stream_delta_backlog,
                                               .origin = stream_delta_origin,

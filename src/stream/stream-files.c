@@ -315,28 +315,45 @@ files_begin (StreamSource *base, StreamProgress *progress, G_GNUC_UNUSED const j
   return TRUE;
 }
 
-static gboolean
-files_plan (StreamSource *base, G_GNUC_UNUSED const json_t *last, json_t **next, gboolean *has_rows,
-            G_GNUC_UNUSED GError **error)
+/* The next batch is the entries of the listing from `listing_at` up to the one returned. */
+static guint
+end_of_batch (const FilesStream *stream)
 {
-  FilesStream *stream = (FilesStream *) base;
   gint64 max_files = files_options_max_files (stream->options);
   gint64 max_bytes = files_options_max_bytes (stream->options);
   guint from = stream->listing_at, to = from;
   gint64 bytes = 0;
 
-  *next = NULL;
-  *has_rows = from < stream->listing->len;
   for (; to < stream->listing->len; to++) {
     const FilesEntry *entry = g_ptr_array_index (stream->listing, to);
     if ((max_files > 0 && (gint64) (to - from) >= max_files) || (max_bytes > 0 && bytes >= max_bytes))
       break;
     bytes += entry->size_bytes;
   }
-  if (to == from)
-    return TRUE;
-  *next = write_entries (stream->listing, from, to);
-  for (guint i = from; i < to; i++) {
+  return to;
+}
+
+static gboolean
+files_plan_ahead (StreamSource *base, G_GNUC_UNUSED const json_t *last, json_t **next, gboolean *has_rows,
+                  G_GNUC_UNUSED GError **error)
+{
+  FilesStream *stream = (FilesStream *) base;
+  guint to = end_of_batch (stream);
+
+  *has_rows = to > stream->listing_at;
+  *next = *has_rows ? write_entries (stream->listing, stream->listing_at, to) : NULL;
+  return TRUE;
+}
+
+static gboolean
+files_plan (StreamSource *base, const json_t *last, json_t **next, gboolean *has_rows, GError **error)
+{
+  FilesStream *stream = (FilesStream *) base;
+  guint to = end_of_batch (stream);
+
+  if (!files_plan_ahead (base, last, next, has_rows, error))
+    return FALSE;
+  for (guint i = stream->listing_at; i < to; i++) {
     const FilesEntry *entry = g_ptr_array_index (stream->listing, i);
     take (stream, entry->path, entry->modified_us);
   }
@@ -424,6 +441,7 @@ files_free (StreamSource *base)
 static const StreamSourceClass files_class = {
   .begin = files_begin,
   .plan = files_plan,
+  .plan_ahead = files_plan_ahead,
   .show = files_show,
   .done = files_done,
   .evolve = files_evolve,

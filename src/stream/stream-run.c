@@ -52,12 +52,21 @@ stream_proof_read (const char *text, gint64 *batch, char **digest, GError **erro
 
 /* ---- state of one run ---- */
 
-typedef struct {
+typedef struct Work {
   const StreamRun *run;
   StreamRunOutcome *outcome;
-  json_t **last;   /* per source: the newest logged offset before the coming batch; (nullable) */
-  json_t **origin; /* per source: where the stream began; only of a run that shows it whole */
+  json_t **last;         /* per source: the newest logged offset before the coming batch; (nullable) */
+  json_t **origin;       /* per source: where the stream began; only of a run that shows it whole */
+  guint n_new;           /* batches planned and applied by this run */
+  json_t *ahead;         /* (nullable): offsets by source, up to which the sink reads ahead */
+  gint64 ahead_clock_us; /* of that batch */
 } Work;
+
+/* What of it a batch carries. */
+struct StreamAhead {
+  Work *work;
+  const json_t *offsets; /* of the batch */
+};
 
 static gboolean
 corrupt (GError **error, const char *what)
@@ -75,6 +84,13 @@ offset_of (const json_t *offsets, guint source)
   json_t *offset = json_array_get (json_object_get (offsets, "sources"), source);
 
   return json_is_object (offset) ? offset : NULL;
+}
+
+/* In whole milliseconds, as it is logged. */
+static gint64
+clock_now (const StreamRun *run)
+{
+  return base_clock_now_us (&run->clock) / 1000 * 1000;
 }
 
 static void
@@ -116,19 +132,34 @@ finish (Work *work, gint64 batch, const json_t *offsets)
   set_last (work, offsets);
 }
 
+/* The leaves give the rows after @from, one offset per source, up to @offsets. */
 static gboolean
-show_and_apply (Work *work, gint64 batch, const json_t *offsets, const char *digest, GError **error)
+show (const Work *work, json_t *const *from, const json_t *offsets, GError **error)
+{
+  for (guint i = 0; i < work->run->n_sources; i++) {
+    StreamSource *source = work->run->sources[i];
+    if (!source->klass->show (source, from[i], offset_of (offsets, i), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* @is_read_ahead: the sink has begun to read it. */
+static gboolean
+show_and_apply (Work *work, gint64 batch, const json_t *offsets, const char *digest, gboolean is_read_ahead,
+                GError **error)
 {
   const StreamRun *run = work->run;
+  StreamAhead ahead = { work, offsets };
   StreamBatch applied = { .run_id = stream_progress_run_id (run->progress),
                           .batch = batch,
                           .digest = digest,
-                          .clock_us = base_json_int64 (offsets, "clockUs", 0) };
+                          .clock_us = base_json_int64 (offsets, "clockUs", 0),
+                          .is_read_ahead = is_read_ahead,
+                          .ahead = &ahead };
 
-  for (guint i = 0; i < run->n_sources; i++)
-    if (!run->sources[i]->klass->show (run->sources[i], run->whole ? work->origin[i] : work->last[i],
-                                       offset_of (offsets, i), error))
-      return FALSE;
+  if (!show (work, run->whole ? work->origin : work->last, offsets, error))
+    return FALSE;
   applied.backlog = backlog_after (work, offsets);
   if (!base_cancel_check (run->cancel, error) || !run->sink->apply (run->sink, &applied, error))
     return FALSE;
@@ -246,37 +277,95 @@ settle (Work *work, GError **error)
   if (newest > 0 && !stream_progress_read (progress, newest - 1, &before, &ignored, error))
     return FALSE;
   set_last (work, before);
-  return show_and_apply (work, newest, offsets, digest, error);
+  return show_and_apply (work, newest, offsets, digest, FALSE, error);
+}
+
+/* What plan() and plan_ahead() of sources are. */
+typedef gboolean (*PlanFunc) (StreamSource *source, const json_t *last, json_t **next, gboolean *has_rows,
+                              GError **error);
+
+static gboolean
+plan_source (StreamSource *source, gboolean ahead, json_t *last, json_t *list, gboolean *moves,
+             gboolean *has_rows, GError **error)
+{
+  PlanFunc plan = ahead ? source->klass->plan_ahead : source->klass->plan;
+  json_t *next = NULL;
+  gboolean rows = FALSE;
+
+  if (!plan (source, last, &next, &rows, error))
+    return FALSE;
+  *has_rows = *has_rows || (next != NULL && rows);
+  *moves = *moves || next != NULL;
+  json_array_append_new (list, next != NULL ? next : last != NULL ? json_incref (last) : json_null ());
+  return TRUE;
 }
 
 /* Plans one more step. @offsets: (out) (nullable): NULL when no source moves. @has_rows: (out): whether there is something to
  * apply; a step without rows is logged all the same, so that it is never taken again: `startingVersion = latest` means the
- * moment of the first run, and commits without rows may be cleaned up behind the stream. */
+ * moment of the first run, and commits without rows may be cleaned up behind the stream. @is_read_ahead: (out): what the sink reads
+ * ahead is this step: it has the clock that it is read with. */
 static gboolean
-plan (Work *work, json_t **offsets, gboolean *has_rows, GError **error)
+plan (Work *work, json_t **offsets, gboolean *has_rows, gboolean *is_read_ahead, GError **error)
 {
   const StreamRun *run = work->run;
   g_autoptr (json_t) list = json_array ();
-  gboolean any_rows = FALSE, any_move = FALSE;
+  g_autoptr (json_t) ahead = g_steal_pointer (&work->ahead);
+  gboolean moves = FALSE;
 
   *offsets = NULL;
-  for (guint i = 0; i < run->n_sources; i++) {
-    json_t *next = NULL;
-    gboolean rows = FALSE;
-    if (!run->sources[i]->klass->plan (run->sources[i], work->last[i], &next, &rows, error))
+  *has_rows = FALSE;
+  for (guint i = 0; i < run->n_sources; i++)
+    if (!plan_source (run->sources[i], FALSE, work->last[i], list, &moves, has_rows, error))
       return FALSE;
-    any_rows = any_rows || (next != NULL && rows);
-    any_move = any_move || next != NULL;
-    if (next == NULL && work->last[i] != NULL)
-      next = json_incref (work->last[i]);
-    json_array_append_new (list, next != NULL ? next : json_null ());
-  }
-  *has_rows = any_rows;
-  if (any_move)
-    *offsets = json_pack ("{s:I, s:I, s:O}", "batch", (json_int_t) (stream_progress_last_planned (run->progress) + 1),
-                          "clockUs", (json_int_t) (base_clock_now_us (&run->clock) / 1000 * 1000), "sources", list);
+  if (!moves)
+    return TRUE;
+  *is_read_ahead = ahead != NULL && json_equal (ahead, list);
+  gint64 clock_us = *is_read_ahead ? work->ahead_clock_us : clock_now (run);
+  *offsets = json_pack ("{s:I, s:I, s:O}", "batch", (json_int_t) (stream_progress_last_planned (run->progress) + 1),
+                        "clockUs", (json_int_t) clock_us, "sources", list);
   return TRUE;
 }
+
+/* ---- looking ahead ---- */
+
+static gboolean
+may_look_ahead (const Work *work)
+{
+  const StreamRun *run = work->run;
+
+  for (guint i = 0; i < run->n_sources; i++)
+    if (run->sources[i]->klass->plan_ahead == NULL)
+      return FALSE;
+  return run->sink->read_ahead != NULL && !run->whole &&
+         (run->max_batches == 0 || work->n_new + 1 < run->max_batches);
+}
+
+void
+stream_run_look_ahead (const StreamBatch *batch)
+{
+  Work *work = batch->ahead->work;
+  const StreamRun *run = work->run;
+  g_autofree json_t **last = g_new0 (json_t *, run->n_sources);
+  g_autoptr (json_t) list = json_array ();
+  gboolean moves = FALSE, has_rows = FALSE;
+
+  if (!may_look_ahead (work))
+    return;
+  for (guint i = 0; i < run->n_sources; i++) {
+    last[i] = offset_of (batch->ahead->offsets, i);
+    if (!plan_source (run->sources[i], TRUE, last[i], list, &moves, &has_rows, NULL))
+      return;
+  }
+  g_autoptr (json_t) offsets = json_pack ("{s:O}", "sources", list);
+  if (!has_rows || !show (work, last, offsets, NULL))
+    return;
+  json_decref (work->ahead);
+  work->ahead = json_incref (list);
+  work->ahead_clock_us = clock_now (run);
+  run->sink->read_ahead (run->sink, batch->batch + 1, work->ahead_clock_us);
+}
+
+/* ---- the loop ---- */
 
 static void
 forget_old (const StreamRun *run)
@@ -295,22 +384,22 @@ run_all (Work *work, GError **error)
 {
   if (!settle (work, error))
     return FALSE;
-  for (guint n_new = 0; work->run->max_batches == 0 || n_new < work->run->max_batches;) {
+  while (work->run->max_batches == 0 || work->n_new < work->run->max_batches) {
     g_autoptr (json_t) offsets = NULL;
     g_autofree char *digest = NULL;
-    gboolean has_rows = FALSE;
-    if (!base_cancel_check (work->run->cancel, error) || !plan (work, &offsets, &has_rows, error))
+    gboolean has_rows = FALSE, is_read_ahead = FALSE;
+    if (!base_cancel_check (work->run->cancel, error) || !plan (work, &offsets, &has_rows, &is_read_ahead, error))
       return FALSE;
     if (offsets == NULL)
       return TRUE;
     if (!stream_progress_plan (work->run->progress, offsets, &digest, error))
       return FALSE;
     gint64 batch = stream_progress_last_planned (work->run->progress);
-    if (has_rows && !show_and_apply (work, batch, offsets, digest, error))
+    if (has_rows && !show_and_apply (work, batch, offsets, digest, is_read_ahead, error))
       return FALSE;
     if (!has_rows)
       finish (work, batch, offsets);
-    n_new += has_rows ? 1 : 0;
+    work->n_new += has_rows ? 1 : 0;
     forget_old (work->run);
   }
   return TRUE;
@@ -346,7 +435,10 @@ consider_restart (Work *work, GError **error)
 gboolean
 stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **error)
 {
-  Work work = { run, outcome, g_new0 (json_t *, run->n_sources + 1), g_new0 (json_t *, run->n_sources + 1) };
+  Work work = { .run = run,
+                .outcome = outcome,
+                .last = g_new0 (json_t *, run->n_sources + 1),
+                .origin = g_new0 (json_t *, run->n_sources + 1) };
   g_autoptr (GError) failure = NULL;
 
   *outcome = (StreamRunOutcome){ 0 };
@@ -360,6 +452,7 @@ stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **
   }
   g_free (work.last);
   g_free (work.origin);
+  json_decref (work.ahead);
   if (!good)
     g_propagate_error (error, g_steal_pointer (&failure));
   return good;

@@ -13,6 +13,9 @@
 
 G_BEGIN_DECLS
 
+/* The run, as a sink that applies one of its batches sees it. */
+typedef struct StreamAhead StreamAhead;
+
 /* One micro-batch, as logged. */
 typedef struct {
   const char *run_id;
@@ -20,6 +23,8 @@ typedef struct {
   const char *digest;    /* sha256 of the logged offsets, 64 hex digits */
   gint64 clock_us;       /* read when the offsets were logged: current_timestamp() of the batch */
   StreamBacklog backlog; /* what waits in all sources after this batch */
+  gboolean is_read_ahead; /* its rows and its clock are those of the sink's last read_ahead() */
+  StreamAhead *ahead;     /* for stream_run_look_ahead() */
 } StreamBatch;
 
 /* Where the rows go. */
@@ -30,6 +35,9 @@ struct StreamSink {
   gboolean (*proof) (StreamSink *sink, const char *run_id, gint64 *batch, char **digest, GError **error);
   /* Reads the leaves as they are shown now and commits; repeats of one batch change nothing the second time. */
   gboolean (*apply) (StreamSink *sink, const StreamBatch *batch, GError **error);
+  /* (nullable): begins to read the leaves as they are shown now, for batch @batch, which will come next if it comes at all and then
+   * has the clock @clock_us. It is not planned yet, so that nothing may be seen of it. */
+  void (*read_ahead) (StreamSink *sink, gint64 batch, gint64 clock_us);
 };
 
 typedef struct {
@@ -60,6 +68,16 @@ typedef struct {
  * Threads: one.
  */
 gboolean stream_run_available (const StreamRun *run, StreamRunOutcome *outcome, GError **error);
+
+/**
+ * stream_run_look_ahead:
+ * @batch: being applied; all its rows are read
+ *
+ * Shows the rows of the batch after it and calls the sink's read_ahead(), if there is one, and one is planned without an effect
+ * (StreamSourceClass.plan_ahead). That batch is planned as usual when @batch is done; what was read ahead counts when both plans are the same.
+ * Faults are those of that plan.
+ */
+void stream_run_look_ahead (const StreamBatch *batch);
 
 /* The name of the domain that proves progress: `sluice.flow.<run id>`, and its text {"batch":N,"offsets":"<digest>"}.
  * Both (transfer full). stream_proof_read() takes a table's answer apart; NULL text: no proof (batch -1, digest NULL). */

@@ -161,7 +161,7 @@ stream_table_sink_new (const StreamTableSinkRequest *request)
 {
   TableSink *sink = g_new0 (TableSink, 1);
 
-  sink->sink = (StreamSink){ sink_proof, sink_apply };
+  sink->sink = (StreamSink){ sink_proof, sink_apply, NULL };
   sink->request = *request;
   return &sink->sink;
 }

@@ -31,6 +31,9 @@ typedef struct {
   /* @next: (out) (transfer full) (nullable): the offset after @last, NULL when everything up to the fixed end is read.
    * @has_rows: (out): FALSE when the step passes nothing that could give a row: it is logged and not applied. */
   gboolean (*plan) (StreamSource *source, const json_t *last, json_t **next, gboolean *has_rows, GError **error);
+  /* (nullable): what plan() would give after @last, without an effect: the step may never be taken. @next: NULL also where plan() would
+   * do more than plan. A source without it is not read ahead. */
+  gboolean (*plan_ahead) (StreamSource *source, const json_t *last, json_t **next, gboolean *has_rows, GError **error);
   /* From now on the leaf's scan gives the rows after @last ((nullable): from the start) up to @next; none when they are equal, or
    * when @next is NULL. */
   gboolean (*show) (StreamSource *source, const json_t *last, const json_t *next, GError **error);
