@@ -54,12 +54,13 @@ autocdc_read_ahead (AutoCdcPlan *plan, const AutoCdcBatch *batch, const Relation
 }
 
 AutoCdcWork *
-autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcBatch *batch, const RelationContext *context, BaseCancel *cancel)
+autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcPlan *plan, const AutoCdcBatch *batch,
+                    const RelationContext *context, BaseCancel *cancel)
 {
   if (!ahead)
     return NULL;
   end (ahead);
-  if (!ahead->good || !ahead->work)
+  if (!ahead->good || !ahead->work || ahead->work->plan != plan)
     return NULL;
   ahead->work->batch = batch;
   ahead->work->context = context;

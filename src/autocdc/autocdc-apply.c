@@ -525,7 +525,7 @@ gboolean
 autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context,
                BaseCancel *cancel, AutoCdcOutcome *outcome, GError **error)
 {
-  g_autoptr (AutoCdcWork) work = autocdc_ahead_take (batch->ahead, batch, context, cancel);
+  g_autoptr (AutoCdcWork) work = autocdc_ahead_take (batch->ahead, plan, batch, context, cancel);
 
   if (!work) {
     work = autocdc_work_new (plan, batch, context, cancel);

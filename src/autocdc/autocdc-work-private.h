@@ -80,16 +80,16 @@ typedef struct {
   gboolean has_statements; /* statements changed rows of the target: gens matter */
   gboolean keeps_old;      /* all old rows with their values are in {old}, not in {rows} */
   GArray *skips; /* (nullable) (element-type DeltaPredicate): by the batch's keys; every scan of a try has the same */
-  guint n_key_skips;    /* the first ones of skips: the others say what is over */
-  GPtrArray *constants; /* of skips */
-  DeltaScan *scan;      /* (nullable): that the rows came from */
+  guint n_key_skips;        /* the first ones of skips: the others say what is over */
+  GPtrArray *constants;     /* of skips */
+  DeltaScan *scan;          /* (nullable): that the rows came from */
   RelationText *source;     /* (nullable): what the text of the events needs */
   DuckSession *own_session; /* (nullable): where the events were read ahead */
-  GPtrArray *generates; /* (element-type RelationText): what the text of the rows to be written needs */
-  DuckWanted *wanted;   /* (nullable): hashes of the keys that a look-up of type 1 is for */
-  gboolean is_partial;  /* autocdc_domain_is_partial() */
-  gboolean has_one_set; /* every upsert in play authors the same fields */
-  GPtrArray *sets;      /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
+  GPtrArray *generates;     /* (element-type RelationText): what the text of the rows to be written needs */
+  DuckWanted *wanted;       /* (nullable): hashes of the keys that a look-up of type 1 is for */
+  gboolean is_partial;      /* autocdc_domain_is_partial() */
+  gboolean has_one_set;     /* every upsert in play authors the same fields */
+  GPtrArray *sets;          /* (element-type GBytes): every set that a fact in play has, unless the target is partial */
   AutoCdcAuthored *authored; /* (nullable): of a partial target, by field, once its facts are united */
   GBytes *batch_set;         /* what the batch's upserts author, all of it unless the target is partial */
   json_t *truncate;          /* (nullable): the batch's newest truncate */
@@ -189,8 +189,8 @@ gboolean autocdc_lower_events (AutoCdcWork *work, GError **error);
 /* {events}, {best}, work->truncate; validates. Needs no layout. */
 gboolean autocdc_read_events (AutoCdcWork *work, GError **error);
 /* What autocdc_read_ahead() read, to go on with. @ahead: (nullable). Returns: (transfer full) (nullable): NULL: the events are to be read. */
-AutoCdcWork *autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcBatch *batch, const RelationContext *context,
-                                 BaseCancel *cancel);
+AutoCdcWork *autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcPlan *plan, const AutoCdcBatch *batch,
+                                 const RelationContext *context, BaseCancel *cancel);
 /* Refuses a batch for @n events or rows that break the promise of WHERE. FALSE. */
 gboolean autocdc_refuse_promise (const AutoCdcWork *work, gint64 n, const char *what, GError **error);
 /* Refuses empty keys where they are NULL in the target. */

@@ -858,6 +858,7 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
   g_autoptr (RelationSource) source = NULL;
   g_autoptr (RelationPlan) rows = NULL;
   g_autoptr (AutoCdcPlan) plan = NULL;
+  g_autoptr (AutoCdcAhead) ahead = NULL;
   g_autoptr (DeltaSnapshot) snapshot = NULL;
   gboolean is_snapshot = base_json_string (json, "version") != NULL;
   AutoCdcBatch batch = { .run_id = run_id,
@@ -873,9 +874,12 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
   rows = relation_plan_new_source (source);
   if (is_snapshot)
     return apply_snapshot (c, json, rows, outcome, error);
-  return open_target (c, rows, &snapshot, error) &&
-         (plan = autocdc_plan_new (&c->flow, rows, snapshot, NULL, &c->context, error)) &&
-         autocdc_apply (c->table, plan, &batch, &c->context, NULL, outcome, error);
+  if (!open_target (c, rows, &snapshot, error) ||
+      !(plan = autocdc_plan_new (&c->flow, rows, snapshot, NULL, &c->context, error)))
+    return FALSE;
+  if (batch_id % 3 > 0) /* as the second and later batches of an update are read */
+    batch.ahead = ahead = autocdc_read_ahead (plan, &batch, &c->context);
+  return autocdc_apply (c->table, plan, &batch, &c->context, NULL, outcome, error);
 }
 
 /* ---- faults and other writers ---- */

@@ -419,5 +419,63 @@ class Spellings(unittest.TestCase):
                 self.assertEqual(p.rows("SELECT keys, sequence, once, updates FROM cdc"), [(0, 5, 9, 10)])
 
 
+# An update with a batch for every file: each is read while the one before it is written.
+ONE_BY_ONE = """
+CREATE STREAMING TABLE t;
+CREATE TEMPORARY VIEW good (CONSTRAINT known EXPECT (name <> 'unknown') ON VIOLATION DROP ROW, CONSTRAINT named EXPECT (name IS NOT NULL) ON VIOLATION FAIL UPDATE)
+  AS SELECT * FROM STREAM read_files('${source}/feed', format => 'json', schema => 'id INT, name STRING, n INT', maxFilesPerTrigger => 1);
+CREATE FLOW f AS AUTO CDC INTO t FROM STREAM good KEYS (id) SEQUENCE BY n COLUMNS * EXCEPT (n) STORED AS SCD TYPE 1;
+"""
+STEPS = [[(1, "a", 1), (2, "unknown", 1)], [(2, "b", 2)], [(1, "c", 3), (3, "unknown", 3), (4, "unknown", 3)], [(2, "d", 4)]]
+
+
+class OneByOne(unittest.TestCase):
+    def add(self, p, steps):
+        for step in steps:
+            p.add_file([{"id": id, "name": name, "n": n} for id, name, n in step], "feed")
+
+    def batches(self, p):
+        """Of every batch: rows upserted and dropped."""
+        progress = [json.loads(e["details"])["flow_progress"] for e in p.events() if e["event_type"] == "flow_progress"]
+        return [(of["metrics"]["num_upserted_rows"], of["data_quality"]["dropped_records"]) for of in progress
+                if of["status"] == "RUNNING" and "num_upserted_rows" in of.get("metrics", {})]
+
+    def test_each_batch_counts_its_own_rows(self):
+        with project(ONE_BY_ONE) as p:
+            self.add(p, STEPS)
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), [(1, "c"), (2, "d")])
+            self.assertEqual(self.batches(p), [(1, 1), (1, 0), (1, 2), (1, 0)])
+
+    def test_a_fault_of_a_later_batch_ends_the_update_there(self):
+        for fault, condition in (((9, None, 9), "EXPECTATION_FAILED"), ((None, "nobody", 9), "NULL_KEY")):
+            with self.subTest(condition), project(ONE_BY_ONE) as p:
+                self.add(p, STEPS[:2] + [STEPS[2] + [fault]] + STEPS[3:])
+                result = p.run()
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(condition, result.stdout + result.stderr)
+                self.assertEqual(p.rows("SELECT * FROM t"), [(1, "a"), (2, "b")])
+                broken = sorted((p.root / "in" / "feed").iterdir())[2]
+                broken.write_text("".join(json.dumps({"id": i, "name": name, "n": n}) + "\n" for i, name, n in STEPS[2]))
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM t"), [(1, "c"), (2, "d")])
+                self.assertEqual(self.batches(p), [(1, 1), (1, 0), (1, 2), (1, 0)])
+
+    def test_killed_at_every_operation(self):
+        with project(ONE_BY_ONE) as p:
+            self.add(p, STEPS)
+            counted = p.update(env={"SLUICE_FAULT_COUNT": "1"})
+        n = int(re.search(r"storage operations: (\d+)", counted.stderr)[1])
+        step = int(os.environ.get("SLUICE_KILL_STEP", "9"))
+        for at in range(1 + int.from_bytes(os.urandom(1), "big") % step, n + 1, step):
+            with self.subTest(f"killed at {at}"), project(ONE_BY_ONE) as p:
+                self.add(p, STEPS)
+                p.run(env={"SLUICE_FAULT": f"n={at},mode=kill"})
+                p.update()
+                self.assertEqual(p.rows("SELECT * FROM t"), [(1, "c"), (2, "d")])
+                versions = [h["operation"] for h in p.query("DESCRIBE HISTORY t")]
+                self.assertEqual(versions.count("AUTO CDC"), 4)
+
+
 if __name__ == "__main__":
     unittest.main()

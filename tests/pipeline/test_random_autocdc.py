@@ -27,6 +27,7 @@ class Case:
         self.track_except = ["y"] if self.scd == 2 and self.track is None and rnd.random() < 0.3 else None
         self.deletes = rnd.random() < 0.8
         self.vectors = rnd.random() < 0.7
+        self.one_by_one = rnd.random() < 0.6  # an update has a batch for every file, read while the one before it is applied
         self.lacks = []
         for flow in range(rnd.choice([1, 1, 2, 3])):
             free = [c for c in ("x", "y") if c not in (self.track or []) + (self.track_except or [])]
@@ -67,8 +68,9 @@ class Case:
         for f in self.order:
             hints = "".join(f", {c} {t}" for c, t in (("x", "STRING"), ("y", "INT")) if c != self.lacks[f])
             sql.append(f"CREATE STREAMING TABLE {self.name}_events{f} AS SELECT * FROM STREAM read_files('${{source}}/{self.name}_{f}', format => 'json', "
-                       f"schemaHints => 'id INT{hints}, op STRING, s INT');\n")
-            sql.append(f"CREATE FLOW {self.name}_flow{f} AS AUTO CDC {'ONCE ' if self.once[f] else ''}INTO {self.name} FROM STREAM({self.name}_events{f}) "
+                       f"schemaHints => 'id INT{hints}, op STRING, s INT'{', maxFilesPerTrigger => 1' if self.one_by_one else ''});\n")
+            source = f"STREAM {self.name}_events{f} WITH (maxFilesPerTrigger = 1)" if self.one_by_one else f"STREAM({self.name}_events{f})"
+            sql.append(f"CREATE FLOW {self.name}_flow{f} AS AUTO CDC {'ONCE ' if self.once[f] else ''}INTO {self.name} FROM {source} "
                        f"{' '.join(clauses)};\n")
         return "".join(sql)
 
@@ -98,7 +100,9 @@ def run_project(cases):
         for update in range(N_UPDATES):
             for case in cases:
                 for flow, events in enumerate(case.updates[update]):
-                    p.add_file(events, f"{case.name}_{flow}")
+                    step = 3 if case.one_by_one else len(events)
+                    for first in range(0, len(events), step):
+                        p.add_file(events[first:first + step], f"{case.name}_{flow}")
             p.update()
             findings += [f for f in (check(p, case, update + 1) for case in cases) if f]
     return findings

@@ -1055,6 +1055,83 @@ test_rows_that_are_over_lie_apart (void)
   }
 }
 
+/* Reads the events of a file ahead, lets @then become its content, and applies the batch. */
+static AutoCdcOutcome
+apply_read_ahead (Bench *bench, const char *events, const char *then, gboolean other_plan, GError **error)
+{
+  g_autofree char *path = g_build_filename (bench->directory, "events.csv", NULL);
+  g_autofree char *sql = g_strdup_printf (
+      "SELECT id::BIGINT AS id, v, q::BIGINT AS q, op FROM read_csv('%s', delim = ',', all_varchar = true)", path);
+  g_autofree char *header = g_strdup_printf ("id,v,q,op\n%s", events);
+  g_autofree char *header_then = g_strdup_printf ("id,v,q,op\n%s", then);
+  g_autoptr (BaseType) type = target_type (bench->arena, "STRUCT<" PLAIN ">");
+  g_autoptr (RelationSource) source = relation_source_new_text ("events", sql, type, TRUE);
+  g_autoptr (RelationPlan) rows = relation_plan_new_source (source);
+  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, error);
+  g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
+  g_autoptr (AutoCdcPlan) other = autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
+  g_autoptr (AutoCdcAhead) ahead = NULL;
+  AutoCdcBatch batch = bench->batch;
+  AutoCdcOutcome outcome = { 0 };
+
+  g_assert_true (g_file_set_contents (path, header, -1, NULL));
+  batch.ahead = ahead = autocdc_read_ahead (plan, &batch, &bench->context);
+  g_assert_nonnull (ahead);
+  g_usleep (200 * G_TIME_SPAN_MILLISECOND);
+  g_assert_true (g_file_set_contents (path, header_then, -1, NULL));
+  if (autocdc_apply (bench->table, other_plan ? other : plan, &batch, &bench->context, NULL, &outcome, error))
+    bench->batch.batch_id++;
+  return outcome;
+}
+
+/* Events that were read ahead are not read again, unless something was wrong with them; then the batch says what is. */
+static void
+test_events_read_ahead (void)
+{
+  for (AutoCdcType type = AUTOCDC_SCD1; type <= AUTOCDC_SCD2; type++) {
+    g_autoptr (Bench) bench = bench_new (type);
+    g_autoptr (GError) error = NULL;
+
+    apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 1::BIGINT, 'U'), (2::BIGINT, 'a', 1::BIGINT, 'U')");
+    g_assert_cmpint (apply_read_ahead (bench, "1,b,2,U\n1,c,3,U\n", "1,z,9,U\n", FALSE, &error).n_source_events, ==, 2);
+    g_assert_no_error (error);
+    assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,c" : "1,c,3,-");
+    /* More than is kept in memory. */
+    bench->batch.kept_bytes = 8;
+    g_assert_cmpint (apply_read_ahead (bench, "1,d,4,U\n3,d,4,U\n", "1,z,9,U\n", FALSE, &error).n_source_events, ==, 2);
+    g_assert_no_error (error);
+    bench->batch.kept_bytes = 0;
+    assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,d" : "1,d,4,-");
+    /* Another plan's. */
+    g_assert_cmpint (apply_read_ahead (bench, "1,z,9,U\n2,z,9,U\n", "1,e,5,U\n", TRUE, &error).n_source_events, ==, 1);
+    g_assert_no_error (error);
+    assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,e" : "1,e,5,-");
+    /* Faults that are gone by then, and faults that are not. */
+    g_assert_cmpint (apply_read_ahead (bench, ",z,9,U\n", "1,f,6,U\n", FALSE, &error).n_source_events, ==, 1);
+    g_assert_no_error (error);
+    assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,f" : "1,f,6,-");
+    apply_read_ahead (bench, ",z,9,U\n", ",z,9,U\n,y,9,U\n", FALSE, &error);
+    g_assert_cmpstr (base_error_condition (error), ==, "AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY");
+    g_assert_nonnull (strstr (error->message, "batch 5 (id: 2)"));
+  }
+}
+
+/* What is read for a batch that does not come is stopped and thrown away. */
+static void
+test_reading_ahead_in_vain (void)
+{
+  g_autoptr (Bench) bench = bench_new (AUTOCDC_SCD1);
+  g_autoptr (BaseType) type = target_type (bench->arena, "STRUCT<" PLAIN ">");
+  g_autoptr (RelationSource) source = relation_source_new_text (
+      "events", "SELECT i AS id, 'a' AS v, i AS q, 'U' AS op FROM range(100000000000) t(i) WHERE i % 1000000000 = 1",
+      type, TRUE);
+  g_autoptr (RelationPlan) rows = relation_plan_new_source (source);
+  g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&bench->flow, rows, NULL, NULL, &bench->context, NULL);
+
+  autocdc_ahead_free (autocdc_read_ahead (plan, &bench->batch, &bench->context));
+  autocdc_ahead_free (NULL);
+}
+
 /* Several events of a key in one batch, all newer than what is known, or not. */
 static void
 test_several_events_of_a_key (void)
@@ -1278,6 +1355,8 @@ main (int argc, char **argv)
   g_test_add_func ("/autocdc/apply/anchors-inherit", test_anchors_inherit);
   g_test_add_func ("/autocdc/apply/order-of-map-entries", test_order_of_map_entries);
   g_test_add_func ("/autocdc/apply/several-events-of-a-key", test_several_events_of_a_key);
+  g_test_add_func ("/autocdc/apply/events-read-ahead", test_events_read_ahead);
+  g_test_add_func ("/autocdc/apply/reading-ahead-in-vain", test_reading_ahead_in_vain);
   g_test_add_func ("/autocdc/apply/rows-that-are-over-lie-apart", test_rows_that_are_over_lie_apart);
   g_test_add_func ("/autocdc/apply/tombstones-over-old-fields-stay", test_tombstones_over_old_fields_stay);
   g_test_add_func ("/autocdc/apply/source-names", test_source_names);

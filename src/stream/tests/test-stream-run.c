@@ -21,9 +21,13 @@ typedef struct {
   StreamSink sink;
   Fixture *fixture;
   RelationSource *leaf;
-  GHashTable *proofs; /* run id → Proof */
-  GArray *values;     /* of gint64: all rows */
-  gboolean fail_next;
+  GHashTable *proofs;  /* run id → Proof */
+  GArray *values;      /* of gint64: all rows */
+  gboolean fail_next;  /* before the rows are read */
+  gboolean fail_after; /* after they are, and those of the next batch were looked at */
+  GArray *ahead;       /* (nullable): of gint64: the rows of the next batch, as they were shown ahead */
+  gint64 ahead_batch, ahead_clock_us;
+  guint n_ahead;   /* batches that were read ahead */
   BaseType *shown; /* of the last run */
 } Target;
 
@@ -50,14 +54,68 @@ target_proof (StreamSink *sink, const char *run_id, gint64 *batch, char **digest
   return TRUE;
 }
 
+static int
+compare_values (gconstpointer a, gconstpointer b)
+{
+  gint64 left = *(const gint64 *) a, right = *(const gint64 *) b;
+
+  return left < right ? -1 : left > right;
+}
+
+/* The rows that the leaf shows now, sorted. */
+static GArray *
+read_leaf (Target *target, GError **error)
+{
+  g_autoptr (RelationPlan) plan = relation_plan_new_source (target->leaf);
+  RelationLowering lowering = { .session = target->fixture->session };
+  g_autoptr (RelationText) text = relation_plan_lower (plan, &lowering, error);
+  g_autoptr (DuckResult) result =
+      text != NULL ? duck_session_query (target->fixture->session, relation_text_sql (text)->str, NULL, error) : NULL;
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (gint64));
+  const DuckChunk *chunk;
+
+  if (result == NULL)
+    return NULL;
+  while (duck_result_next (result, &chunk, error) && chunk != NULL)
+    for (guint row = 0; row < chunk->n_rows; row++) {
+      gint64 value = duck_vector_int64 (&chunk->columns[0], row);
+      g_array_append_val (values, value);
+    }
+  g_array_sort (values, compare_values);
+  return g_steal_pointer (&values);
+}
+
+static void
+target_read_ahead (StreamSink *sink, gint64 batch, gint64 clock_us)
+{
+  Target *target = (Target *) sink;
+
+  g_clear_pointer (&target->ahead, g_array_unref);
+  target->ahead = read_leaf (target, NULL);
+  target->ahead_batch = batch;
+  target->ahead_clock_us = clock_us;
+}
+
+/* What was shown ahead is what is shown now. */
+static void
+check_ahead (Target *target, const StreamBatch *batch, const GArray *values)
+{
+  g_autoptr (GArray) ahead = g_steal_pointer (&target->ahead);
+
+  if (!batch->is_read_ahead)
+    return;
+  target->n_ahead++;
+  g_assert_cmpint (batch->batch, ==, target->ahead_batch);
+  g_assert_cmpint (batch->clock_us, ==, target->ahead_clock_us);
+  g_assert_nonnull (ahead);
+  g_assert_cmpmem (ahead->data, ahead->len * sizeof (gint64), values->data, values->len * sizeof (gint64));
+}
+
 static gboolean
 target_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 {
   Target *target = (Target *) sink;
   Proof *proof = g_hash_table_lookup (target->proofs, batch->run_id);
-  g_autoptr (RelationPlan) plan = relation_plan_new_source (target->leaf);
-  RelationLowering lowering = { .session = target->fixture->session };
-  const DuckChunk *chunk;
 
   if (target->fail_next) {
     target->fail_next = FALSE;
@@ -67,16 +125,14 @@ target_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
   g_assert_true (proof == NULL || proof->batch < batch->batch || strcmp (proof->digest, batch->digest) == 0);
   if (proof != NULL && proof->batch >= batch->batch)
     return TRUE;
-  g_autoptr (RelationText) text = relation_plan_lower (plan, &lowering, error);
-  g_autoptr (DuckResult) result =
-      text != NULL ? duck_session_query (target->fixture->session, relation_text_sql (text)->str, NULL, error) : NULL;
-  if (result == NULL)
+  g_autoptr (GArray) values = read_leaf (target, error);
+  if (values == NULL)
     return FALSE;
-  while (duck_result_next (result, &chunk, error) && chunk != NULL)
-    for (guint row = 0; row < chunk->n_rows; row++) {
-      gint64 value = duck_vector_int64 (&chunk->columns[0], row);
-      g_array_append_val (target->values, value);
-    }
+  check_ahead (target, batch, values);
+  stream_run_look_ahead (batch);
+  if (target->fail_after)
+    return base_error_set (error, SLUICE_ERROR_IO_ERROR, "the target failed");
+  g_array_append_vals (target->values, values->data, values->len);
   proof = g_new0 (Proof, 1);
   *proof = (Proof){ batch->batch, g_strdup (batch->digest) };
   g_hash_table_insert (target->proofs, g_strdup (batch->run_id), proof);
@@ -86,7 +142,7 @@ target_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 static void
 target_init (Target *target, Fixture *fixture)
 {
-  *target = (Target){ .sink = { target_proof, target_apply }, .fixture = fixture };
+  *target = (Target){ .sink = { target_proof, target_apply, target_read_ahead }, .fixture = fixture };
   target->proofs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) proof_free);
   target->values = g_array_new (FALSE, FALSE, sizeof (gint64));
 }
@@ -96,6 +152,7 @@ target_clear (Target *target)
 {
   g_hash_table_unref (target->proofs);
   g_array_unref (target->values);
+  g_clear_pointer (&target->ahead, g_array_unref);
   base_type_unref (target->shown);
 }
 
@@ -188,6 +245,7 @@ every_file_is_taken_once (Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     drop_file (fixture, i);
   g_assert_true (run (fixture, &target, NULL, schema_pairs, &outcome, &error));
   g_assert_cmpuint (outcome.n_batches, ==, 3);
+  g_assert_cmpuint (target.n_ahead, ==, 2);
   assert_values (&target, 5);
   g_assert_true (run (fixture, &target, NULL, schema_pairs, &outcome, &error));
   g_assert_cmpuint (outcome.n_batches, ==, 0);
@@ -217,6 +275,32 @@ many_files_over_many_runs (Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
     g_assert_no_error (error);
   }
   assert_values (&target, n);
+  g_assert_cmpuint (target.n_ahead, ==, 4);
+  target_clear (&target);
+}
+
+/* Files of a batch that was looked at ahead are not taken when the batch before it fails. */
+static void
+what_was_looked_at_is_not_taken (Fixture *fixture, G_GNUC_UNUSED gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  StreamRunOutcome outcome;
+  Target target;
+
+  fresh (fixture);
+  target_init (&target, fixture);
+  for (guint i = 1; i <= 6; i++)
+    drop_file (fixture, i);
+  for (guint i = 0; i < 2; i++) {
+    target.fail_after = TRUE;
+    g_assert_false (run (fixture, &target, NULL, schema_pairs, &outcome, &error));
+    g_assert_cmpstr (base_error_condition (error), ==, "IO_ERROR");
+    g_clear_error (&error);
+  }
+  target.fail_after = FALSE;
+  g_assert_true (run (fixture, &target, NULL, schema_pairs, &outcome, &error));
+  g_assert_cmpuint (target.n_ahead, ==, 2);
+  assert_values (&target, 6);
   target_clear (&target);
 }
 
@@ -349,6 +433,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   ADD ("every-file-is-taken-once", every_file_is_taken_once);
   ADD ("many-files-over-many-runs", many_files_over_many_runs);
+  ADD ("what-was-looked-at-is-not-taken", what_was_looked_at_is_not_taken);
   ADD ("existing-files-may-be-left-out", existing_files_may_be_left_out);
   ADD ("faults-at-every-operation-lose-nothing", faults_at_every_operation_lose_nothing);
   ADD ("target-that-fails-gets-the-batch-again", target_that_fails_gets_the_batch_again);
