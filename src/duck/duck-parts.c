@@ -101,6 +101,7 @@ typedef struct {
   guint64 next_chunk; /* atomic */
   guint n_columns;
   guint *columns;
+  gboolean *is_text; /* by column: VARCHAR or BLOB */
 } PartsScan;
 
 /* What is left of the chunk that a thread took last: the rows selection[from] … selection[to - 1]. */
@@ -192,7 +193,16 @@ parts_scan_free (void *data)
   PartsScan *scan = data;
 
   g_free (scan->columns);
+  g_free (scan->is_text);
   g_free (scan);
+}
+
+static gboolean
+is_text (duckdb_logical_type type)
+{
+  duckdb_type id = duckdb_get_type_id (type);
+
+  return id == DUCKDB_TYPE_VARCHAR || id == DUCKDB_TYPE_BLOB;
 }
 
 static void
@@ -200,11 +210,19 @@ parts_init (duckdb_init_info info)
 {
   const Parts *parts = duck_lent_object (duckdb_init_get_bind_data (info));
   PartsScan *scan = g_new0 (PartsScan, 1);
+  const duckdb_logical_type *types;
+  char *const *names;
+  guint n;
+
+  duck_kept_columns (parts->rows->pdata[0], &n, &names, &types);
 
   scan->n_columns = (guint) duckdb_init_get_column_count (info);
   scan->columns = g_new0 (guint, scan->n_columns);
-  for (guint i = 0; i < scan->n_columns; i++)
+  scan->is_text = g_new0 (gboolean, scan->n_columns);
+  for (guint i = 0; i < scan->n_columns; i++) {
     scan->columns[i] = (guint) duckdb_init_get_column_index (info, i);
+    scan->is_text[i] = scan->columns[i] < n && is_text (types[scan->columns[i]]);
+  }
   duckdb_init_set_max_threads (info, CLAMP (parts->chunks->len, 1, 64));
   duckdb_init_set_init_data (info, scan, parts_scan_free);
 }
@@ -253,6 +271,25 @@ take_chunk (const Parts *parts, PartsScan *scan, Thread *thread)
   return TRUE;
 }
 
+/* Copies slots of texts: the texts stay where they are, in the parts, which outlive the query. */
+static void
+give_texts (const Thread *thread, duckdb_vector from, guint n, duckdb_vector to, guint size)
+{
+  const DuckStringSlot *texts = duckdb_vector_get_data (from);
+  DuckStringSlot *out = duckdb_vector_get_data (to);
+  guint64 *valid = duckdb_vector_get_validity (from);
+  const sel_t *rows = (const sel_t *) duckdb_selection_vector_get_data_ptr (thread->selection) + thread->from;
+
+  for (guint k = 0; k < n; k++)
+    out[size + k] = texts[rows[k]];
+  if (valid == NULL)
+    return;
+  duckdb_vector_ensure_validity_writable (to);
+  for (guint k = 0; k < n; k++)
+    duckdb_validity_set_row_validity (duckdb_vector_get_validity (to), size + k,
+                                      duckdb_validity_row_is_valid (valid, rows[k]));
+}
+
 /* Of the thread's rows @n become those from @size on of @output. */
 static void
 give_rows (const Parts *parts, const PartsScan *scan, Thread *thread, guint n, duckdb_data_chunk output, guint size)
@@ -262,7 +299,9 @@ give_rows (const Parts *parts, const PartsScan *scan, Thread *thread, guint n, d
   for (guint i = 0; i < scan->n_columns; i++) {
     duckdb_vector vector = duckdb_data_chunk_get_vector (output, i);
 
-    if (scan->columns[i] < n_columns) {
+    if (scan->columns[i] < n_columns && scan->is_text[i]) {
+      give_texts (thread, duckdb_data_chunk_get_vector (thread->taken.chunk, scan->columns[i]), n, vector, size);
+    } else if (scan->columns[i] < n_columns) {
       duckdb_vector_copy_sel (duckdb_data_chunk_get_vector (thread->taken.chunk, scan->columns[i]), vector,
                               thread->selection, thread->from + n, thread->from, size);
     } else if (scan->columns[i] == n_columns) { /* beyond it: DuckDB's row id, which is not asked of us */
