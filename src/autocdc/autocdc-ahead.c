@@ -26,6 +26,13 @@ read_all (gpointer data)
   return NULL;
 }
 
+/* A BaseCancelHook of the batch. */
+static void
+stop (gpointer cancel)
+{
+  base_cancel_raise (cancel);
+}
+
 static void
 end (AutoCdcAhead *ahead)
 {
@@ -59,7 +66,9 @@ autocdc_ahead_take (AutoCdcAhead *ahead, const AutoCdcPlan *plan, const AutoCdcB
 {
   if (!ahead)
     return NULL;
+  guint hook = base_cancel_add_hook (cancel, stop, ahead->cancel);
   end (ahead);
+  base_cancel_remove_hook (cancel, hook);
   if (!ahead->good || !ahead->work || ahead->work->plan != plan)
     return NULL;
   ahead->work->batch = batch;

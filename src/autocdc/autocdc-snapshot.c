@@ -135,10 +135,9 @@ apply_one (const Run *run, const AutoCdcSnapshot *snapshot, DeltaSnapshot *targe
            GError **error)
 {
   AutoCdcFlow flow = *run->flow;
-  AutoCdcBatch batch = { .clock_us = snapshot->read_us,
-                         .retention_seconds = -1,
-                         .events_read = take_rows_read,
-                         .data = run->snapshots };
+  AutoCdcBatch batch = {
+    .clock_us = snapshot->read_us, .retention_seconds = -1, .events_read = take_rows_read, .data = run->snapshots
+  };
   g_autoptr (AutoCdcPlan) plan = NULL;
 
   flow.version_type = snapshot->version.type;

@@ -52,7 +52,7 @@ stream_proof_read (const char *text, gint64 *batch, char **digest, GError **erro
 
 /* ---- state of one run ---- */
 
-typedef struct Work {
+typedef struct {
   const StreamRun *run;
   StreamRunOutcome *outcome;
   json_t **last;         /* per source: the newest logged offset before the coming batch; (nullable) */
@@ -285,8 +285,8 @@ typedef gboolean (*PlanFunc) (StreamSource *source, const json_t *last, json_t *
                               GError **error);
 
 static gboolean
-plan_source (StreamSource *source, gboolean ahead, json_t *last, json_t *list, gboolean *moves,
-             gboolean *has_rows, GError **error)
+plan_source (StreamSource *source, gboolean ahead, json_t *last, json_t *list, gboolean *moves, gboolean *has_rows,
+             GError **error)
 {
   PlanFunc plan = ahead ? source->klass->plan_ahead : source->klass->plan;
   json_t *next = NULL;
@@ -336,8 +336,7 @@ may_look_ahead (const Work *work)
   for (guint i = 0; i < run->n_sources; i++)
     if (run->sources[i]->klass->plan_ahead == NULL)
       return FALSE;
-  return run->sink->read_ahead != NULL && !run->whole &&
-         (run->max_batches == 0 || work->n_new + 1 < run->max_batches);
+  return run->sink->read_ahead != NULL && !run->whole && (run->max_batches == 0 || work->n_new + 1 < run->max_batches);
 }
 
 void

@@ -1055,30 +1055,27 @@ test_rows_that_are_over_lie_apart (void)
   }
 }
 
-/* Reads the events of a file ahead, lets @then become its content, and applies the batch. */
+/* A source that gives other events when it is read again: rows (read, id, v, q, op), of which @rows has those of the first and second time. */
 static AutoCdcOutcome
-apply_read_ahead (Bench *bench, const char *events, const char *then, gboolean other_plan, GError **error)
+apply_read_ahead (Bench *bench, const char *rows, gboolean other_plan, GError **error)
 {
-  g_autofree char *path = g_build_filename (bench->directory, "events.csv", NULL);
-  g_autofree char *sql = g_strdup_printf (
-      "SELECT id::BIGINT AS id, v, q::BIGINT AS q, op FROM read_csv('%s', delim = ',', all_varchar = true)", path);
-  g_autofree char *header = g_strdup_printf ("id,v,q,op\n%s", events);
-  g_autofree char *header_then = g_strdup_printf ("id,v,q,op\n%s", then);
+  g_autofree char *sql =
+      g_strdup_printf ("SELECT id::BIGINT AS id, v, q::BIGINT AS q, 'U' AS op FROM (SELECT nextval('reads') AS n) JOIN"
+                       " (VALUES %s) e(read, id, v, q) ON e.read = n",
+                       rows);
   g_autoptr (BaseType) type = target_type (bench->arena, "STRUCT<" PLAIN ">");
   g_autoptr (RelationSource) source = relation_source_new_text ("events", sql, type, TRUE);
-  g_autoptr (RelationPlan) rows = relation_plan_new_source (source);
+  g_autoptr (RelationPlan) events = relation_plan_new_source (source);
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (bench->table, NULL, error);
-  g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
-  g_autoptr (AutoCdcPlan) other = autocdc_plan_new (&bench->flow, rows, snapshot, NULL, &bench->context, error);
+  g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&bench->flow, events, snapshot, NULL, &bench->context, error);
+  g_autoptr (AutoCdcPlan) other = autocdc_plan_new (&bench->flow, events, snapshot, NULL, &bench->context, error);
   g_autoptr (AutoCdcAhead) ahead = NULL;
   AutoCdcBatch batch = bench->batch;
   AutoCdcOutcome outcome = { 0 };
 
-  g_assert_true (g_file_set_contents (path, header, -1, NULL));
+  g_assert_true (duck_session_execute (bench->session, "CREATE OR REPLACE SEQUENCE reads", NULL, error));
   batch.ahead = ahead = autocdc_read_ahead (plan, &batch, &bench->context);
   g_assert_nonnull (ahead);
-  g_usleep (200 * G_TIME_SPAN_MILLISECOND);
-  g_assert_true (g_file_set_contents (path, header_then, -1, NULL));
   if (autocdc_apply (bench->table, other_plan ? other : plan, &batch, &bench->context, NULL, &outcome, error))
     bench->batch.batch_id++;
   return outcome;
@@ -1093,27 +1090,41 @@ test_events_read_ahead (void)
     g_autoptr (GError) error = NULL;
 
     apply_ok (bench, PLAIN, "(1::BIGINT, 'a', 1::BIGINT, 'U'), (2::BIGINT, 'a', 1::BIGINT, 'U')");
-    g_assert_cmpint (apply_read_ahead (bench, "1,b,2,U\n1,c,3,U\n", "1,z,9,U\n", FALSE, &error).n_source_events, ==, 2);
+    g_assert_cmpint (
+        apply_read_ahead (bench, "(1, 1, 'b', 2), (1, 1, 'c', 3), (2, 1, 'z', 9)", FALSE, &error).n_source_events, ==,
+        2);
     g_assert_no_error (error);
     assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,c" : "1,c,3,-");
     /* More than is kept in memory. */
     bench->batch.kept_bytes = 8;
-    g_assert_cmpint (apply_read_ahead (bench, "1,d,4,U\n3,d,4,U\n", "1,z,9,U\n", FALSE, &error).n_source_events, ==, 2);
+    g_assert_cmpint (
+        apply_read_ahead (bench, "(1, 1, 'd', 4), (1, 3, 'd', 4), (2, 1, 'z', 9)", FALSE, &error).n_source_events, ==,
+        2);
     g_assert_no_error (error);
     bench->batch.kept_bytes = 0;
     assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,d" : "1,d,4,-");
-    /* Another plan's. */
-    g_assert_cmpint (apply_read_ahead (bench, "1,z,9,U\n2,z,9,U\n", "1,e,5,U\n", TRUE, &error).n_source_events, ==, 1);
+    /* Faults that are gone when the batch reads, and faults that are not. */
+    g_assert_cmpint (apply_read_ahead (bench, "(1, NULL, 'z', 9), (2, 1, 'e', 5)", FALSE, &error).n_source_events, ==,
+                     1);
     g_assert_no_error (error);
     assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,e" : "1,e,5,-");
-    /* Faults that are gone by then, and faults that are not. */
-    g_assert_cmpint (apply_read_ahead (bench, ",z,9,U\n", "1,f,6,U\n", FALSE, &error).n_source_events, ==, 1);
+    apply_read_ahead (bench, "(1, NULL, 'z', 9), (2, NULL, 'z', 9), (2, NULL, 'y', 9)", FALSE, &error);
+    g_assert_cmpstr (base_error_condition (error), ==, "AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY");
+    g_assert_nonnull (strstr (error->message, "batch 4 (id: 2)"));
+    g_clear_error (&error);
+    /* Another plan's, of which nobody can say which is read first. */
+    g_assert_cmpint (apply_read_ahead (bench, "(1, 1, 'f', 6), (2, 1, 'f', 6)", TRUE, &error).n_source_events, ==, 1);
     g_assert_no_error (error);
     assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,f" : "1,f,6,-");
-    apply_read_ahead (bench, ",z,9,U\n", ",z,9,U\n,y,9,U\n", FALSE, &error);
-    g_assert_cmpstr (base_error_condition (error), ==, "AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY");
-    g_assert_nonnull (strstr (error->message, "batch 5 (id: 2)"));
   }
+}
+
+static gpointer
+raise_soon (gpointer cancel)
+{
+  g_usleep (50 * G_TIME_SPAN_MILLISECOND);
+  base_cancel_raise (cancel);
+  return NULL;
 }
 
 /* What is read for a batch that does not come is stopped and thrown away. */
@@ -1128,8 +1139,21 @@ test_reading_ahead_in_vain (void)
   g_autoptr (RelationPlan) rows = relation_plan_new_source (source);
   g_autoptr (AutoCdcPlan) plan = autocdc_plan_new (&bench->flow, rows, NULL, NULL, &bench->context, NULL);
 
-  autocdc_ahead_free (autocdc_read_ahead (plan, &bench->batch, &bench->context));
+  g_autoptr (AutoCdcAhead) ahead = NULL;
+  g_autoptr (BaseCancel) cancel = base_cancel_new ();
+  g_autoptr (GThread) raises = NULL;
+  g_autoptr (GError) error = NULL;
+  AutoCdcBatch batch = bench->batch;
+  AutoCdcOutcome outcome;
+
+  autocdc_ahead_free (autocdc_read_ahead (plan, &batch, &bench->context));
   autocdc_ahead_free (NULL);
+  /* A batch that waits for its events can be cancelled. */
+  batch.ahead = ahead = autocdc_read_ahead (plan, &batch, &bench->context);
+  raises = g_thread_new ("raise", raise_soon, cancel);
+  g_assert_false (autocdc_apply (bench->table, plan, &batch, &bench->context, cancel, &outcome, &error));
+  g_assert_cmpstr (base_error_condition (error), ==, "OPERATION_CANCELED");
+  (void) g_thread_join (g_steal_pointer (&raises));
 }
 
 /* Several events of a key in one batch, all newer than what is known, or not. */
