@@ -463,12 +463,9 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
     autocdc_work_keep (work, "add");
   if (!autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
     return FALSE;
-  /* While the new rows are written. */
   if (work->batch->writing && !work->told_writing)
     work->batch->writing (work->batch->data);
   work->told_writing = TRUE;
-  if (work->scan)
-    delta_scan_keep_fresh (work->scan, work->cancel);
   outcome->n_tombstones_removed = (guint64) n_expired;
   outcome->n_state_rows = state_rows (layout->domain);
   if (work->snapshot)

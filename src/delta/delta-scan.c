@@ -44,22 +44,8 @@ struct DeltaScan {
   char *sql;
   GPtrArray *files; /* DeltaFile, by file_index */
   GPtrArray *holds;
-  GArray *fresh;  /* Fresh */
-  guint n_cached; /* files whose rows came from memory */
   guint n_files_total;
 };
-
-/* What was read of a file that may be in memory the next time. */
-typedef struct {
-  char *select;
-  guint64 n_rows;
-} Fresh;
-
-static void
-fresh_clear (gpointer data)
-{
-  g_free (((Fresh *) data)->select);
-}
 
 DeltaScan *
 delta_scan_ref (DeltaScan *scan)
@@ -74,7 +60,6 @@ delta_scan_unref (DeltaScan *scan)
   if (scan == NULL || !g_atomic_ref_count_dec (&scan->references))
     return;
   g_clear_pointer (&scan->holds, g_ptr_array_unref);
-  g_clear_pointer (&scan->fresh, g_array_unref);
   g_clear_pointer (&scan->files, g_ptr_array_unref);
   delta_snapshot_unref (scan->snapshot);
   g_free (scan->sql);
@@ -113,18 +98,6 @@ DeltaFile *
 delta_scan_file (DeltaScan *scan, gint64 file_index)
 {
   return file_index >= 0 && file_index < scan->files->len ? scan->files->pdata[file_index] : NULL;
-}
-
-void
-delta_scan_keep_fresh (DeltaScan *scan, BaseCancel *cancel)
-{
-  for (guint i = 0; i < scan->fresh->len && scan->n_cached > 0; i++) {
-    const Fresh *fresh = &g_array_index (scan->fresh, Fresh, i);
-    g_autoptr (DuckCached) cached = NULL;
-
-    (void) duck_cache_rows (delta_table_engine (delta_snapshot_table (scan->snapshot)), fresh->select, fresh->n_rows,
-                            cancel, &cached, NULL); /* whoever needs the rows reads them from the file */
-  }
 }
 
 /* The filter ---------------------------------------------------------------------------------------------------------- */
@@ -611,42 +584,54 @@ append_hash (const Builder *builder, const Reading *reading, GString *sql)
   g_string_append (sql, ") AS \"the columns' hash\"");
 }
 
-/* Takes the items' rows from memory where they are, or worth to be. */
+/* What gives the rows of @item to duck_cache_rows(). NULL where they are too few. */
+static char *
+cached_select (Builder *builder, Item *item)
+{
+  const DeltaFooterNode *footer = builder->use_footers ? delta_table_cached_footer (builder->table, item->path) : NULL;
+  g_auto (Reading) reading = { 0 };
+  GString *select = NULL;
+
+  if (!duck_cache_takes (delta_table_engine (builder->table), (guint64) guess_rows (item->file)))
+    return NULL;
+  make_reading (builder, footer, &reading);
+  select = g_string_new ("SELECT ");
+  for (guint i = 0; i < g_hash_table_size (reading.names); i++)
+    g_string_append_printf (select, "f.p%u, ", i);
+  g_string_append (select, "f.file_row_number::BIGINT AS file_row_number");
+  append_hash (builder, &reading, select);
+  append_reader (builder, &item, 1, &reading, select);
+  /* A file of the same name is another one. */
+  g_string_append_printf (select, " /* %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " */",
+                          delta_file_size_bytes (item->file), delta_file_modified_ms (item->file));
+  return g_string_free (select, FALSE);
+}
+
+/* Takes the items' rows from memory where they are, or worth to be: where others are, those of new files are worth it at once. */
 static gboolean
 take_cached (Builder *builder, GError **error)
 {
   DuckEngine *engine = delta_table_engine (builder->table);
+  g_autoptr (GPtrArray) selects = g_ptr_array_new_with_free_func (g_free);
+  gboolean any = FALSE;
 
   for (guint i = 0; i < builder->items->len; i++) {
+    char *select = cached_select (builder, builder->items->pdata[i]);
+
+    g_ptr_array_add (selects, select);
+    any = any || (select != NULL && duck_cache_has (engine, select));
+  }
+  for (guint i = 0; i < selects->len; i++) {
     Item *item = builder->items->pdata[i];
-    guint64 n_rows = (guint64) guess_rows (item->file);
-    const DeltaFooterNode *footer =
-        builder->use_footers ? delta_table_cached_footer (builder->table, item->path) : NULL;
-    g_auto (Reading) reading = { 0 };
-    g_autoptr (GString) select = NULL;
     g_autofree char *as_file = NULL;
 
-    if (!duck_cache_takes (engine, n_rows))
+    if (selects->pdata[i] == NULL)
       continue;
-    make_reading (builder, footer, &reading);
-    select = g_string_new ("SELECT ");
-    for (guint k = 0; k < g_hash_table_size (reading.names); k++)
-      g_string_append_printf (select, "f.p%u, ", k);
-    g_string_append (select, "f.file_row_number::BIGINT AS file_row_number");
-    append_hash (builder, &reading, select);
-    append_reader (builder, &item, 1, &reading, select);
-    /* A file of the same name is another one. */
-    g_string_append_printf (select, " /* %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " */",
-                            delta_file_size_bytes (item->file), delta_file_modified_ms (item->file));
-    if (!duck_cache_rows (engine, select->str, n_rows, builder->cancel, &item->cached, error))
+    if (!duck_cache_rows (engine, selects->pdata[i], (guint64) guess_rows (item->file), any, builder->cancel,
+                          &item->cached, error))
       return FALSE;
-    if (item->cached == NULL) {
-      Fresh fresh = { g_string_free (g_steal_pointer (&select), FALSE), n_rows };
-
-      g_array_append_val (builder->scan->fresh, fresh);
+    if (item->cached == NULL)
       continue;
-    }
-    builder->scan->n_cached++;
     as_file = item->reading;
     item->reading = g_strconcat ("cached ", as_file, NULL);
   }
@@ -1159,8 +1144,6 @@ delta_scan_new (DeltaSnapshot *snapshot, const DeltaScanRequest *request, BaseCa
   scan->snapshot = delta_snapshot_ref (snapshot);
   scan->files = g_ptr_array_new_with_free_func ((GDestroyNotify) delta_file_unref);
   scan->holds = duck_holds_new ();
-  scan->fresh = g_array_new (FALSE, FALSE, sizeof (Fresh));
-  g_array_set_clear_func (scan->fresh, fresh_clear);
   if (delta_table_engine (builder.table) == NULL) {
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                     "the table %s was opened without an engine to read Parquet", delta_table_location (builder.table));

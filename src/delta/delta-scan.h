@@ -140,9 +140,6 @@ guint delta_scan_n_files (DeltaScan *scan);                      /* read */
 guint delta_scan_n_files_total (DeltaScan *scan);                /* before skipping */
 gint64 delta_scan_bytes (DeltaScan *scan);                       /* of the files read */
 DeltaFile *delta_scan_file (DeltaScan *scan, gint64 file_index); /* borrow; NULL when out of range */
-/* Of a scan with @again that had files in memory: takes the others there too, when there is time, so that the next scan need not. Faults are
- * those of the next scan. */
-void delta_scan_keep_fresh (DeltaScan *scan, BaseCancel *cancel);
 
 /* Appends what @file says of the partition column @column (index into the schema) as a literal in the physical form of its type.
  * Errors: DELTA_INVALID_PARTITION_VALUE. */

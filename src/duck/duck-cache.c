@@ -145,7 +145,7 @@ add_rows (DuckCache *cache, Entry *entry, DuckLent *rows, guint64 n_bytes)
 
 /* @room: (out): how many bytes its rows may take; 0 = they are not to be read. */
 static DuckLent *
-find (DuckCache *cache, const char *select, guint64 n_rows, guint64 *room)
+find (DuckCache *cache, const char *select, guint64 n_rows, gboolean at_once, guint64 *room)
 {
   DuckLent *rows = NULL;
 
@@ -156,6 +156,8 @@ find (DuckCache *cache, const char *select, guint64 n_rows, guint64 *room)
     rows = duck_lent_ref (entry->rows);
   else if (entry->asked_before > 0)
     *room = room_since (cache, entry->asked_before);
+  else if (at_once)
+    *room = cache->max_bytes - cache->n_bytes;
   if (*room <= MAX (entry->n_bytes, n_rows * SLOT_BYTES))
     *room = 0;
   g_mutex_unlock (&cache->lock);
@@ -184,8 +186,18 @@ duck_cache_takes (DuckEngine *engine, guint64 n_rows)
 }
 
 gboolean
-duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, BaseCancel *cancel, DuckCached **cached,
-                 GError **error)
+duck_cache_has (DuckEngine *engine, const char *select)
+{
+  g_mutex_lock (&engine->cache->lock);
+  const Entry *entry = g_hash_table_lookup (engine->cache->entries, select);
+  gboolean has = entry != NULL && entry->rows != NULL;
+  g_mutex_unlock (&engine->cache->lock);
+  return has;
+}
+
+gboolean
+duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, gboolean at_once, BaseCancel *cancel,
+                 DuckCached **cached, GError **error)
 {
   g_autoptr (DuckLent) rows = NULL;
   g_autoptr (DuckSession) session = NULL;
@@ -194,7 +206,7 @@ duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, BaseCan
   *cached = NULL;
   if (!duck_cache_takes (engine, n_rows))
     return TRUE;
-  if ((*cached = find (engine->cache, select, n_rows, &room)) != NULL || room == 0)
+  if ((*cached = find (engine->cache, select, n_rows, at_once, &room)) != NULL || room == 0)
     return TRUE;
   if ((session = duck_session_new (engine, error)) == NULL ||
       !duck_rows_keep (session, select, room, cancel, &rows, &n_bytes, error))

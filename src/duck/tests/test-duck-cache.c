@@ -24,7 +24,7 @@ ask (DuckEngine *engine, const char *select, guint64 n_rows)
   g_autoptr (GError) error = NULL;
   DuckCached *cached = NULL;
 
-  duck_cache_rows (engine, select, n_rows, NULL, &cached, &error);
+  duck_cache_rows (engine, select, n_rows, FALSE, NULL, &cached, &error);
   g_assert_no_error (error);
   return cached;
 }
@@ -70,6 +70,29 @@ test_second_time (void)
   g_assert_true (is_cached (engine, select));
 }
 
+/* What is to be kept at once is, where it drives nothing out; what is kept so is not read again. */
+static void
+test_at_once (void)
+{
+  g_autoptr (DuckEngine) engine = engine_of (N_ROWS * 17 * 5 / 2);
+
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *select = numbers (i);
+    g_autoptr (DuckCached) cached = NULL;
+    g_autoptr (GError) error = NULL;
+
+    g_assert_false (duck_cache_has (engine, select));
+    duck_cache_rows (engine, select, N_ROWS, TRUE, NULL, &cached, &error);
+    g_assert_no_error (error);
+    g_assert_true ((cached != NULL) == (i < 2));
+    g_assert_true (duck_cache_has (engine, select) == (i < 2));
+  }
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *select = numbers (i);
+    g_assert_true (is_cached (engine, select));
+  }
+}
+
 static void
 test_few_rows (void)
 {
@@ -92,7 +115,7 @@ test_failing (void)
     g_autoptr (GError) error = NULL;
     DuckCached *cached = NULL;
 
-    g_assert_false (duck_cache_rows (engine, select, N_ROWS, NULL, &cached, &error));
+    g_assert_false (duck_cache_rows (engine, select, N_ROWS, FALSE, NULL, &cached, &error));
     g_assert_nonnull (error);
     g_assert_null (cached);
   }
@@ -282,6 +305,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/duck-cache/second-time", test_second_time);
+  g_test_add_func ("/duck-cache/at-once", test_at_once);
   g_test_add_func ("/duck-cache/few-rows", test_few_rows);
   g_test_add_func ("/duck-cache/failing", test_failing);
   g_test_add_func ("/duck-cache/no-room", test_no_room);
