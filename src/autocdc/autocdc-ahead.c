@@ -8,6 +8,10 @@
  *  2. The plan is lowered in the caller's thread: plans are not for several.
  */
 #include "autocdc-work-private.h"
+#include "duck-engine.h"
+
+/* A reader of JSON alone takes 128 MiB a thread; the batch that is being written must not run out of memory for the next one. */
+#define LEAST_THREAD_BYTES ((guint64) 512 << 20)
 
 struct AutoCdcAhead {
   AutoCdcBatch batch;
@@ -43,8 +47,12 @@ end (AutoCdcAhead *ahead)
 AutoCdcAhead *
 autocdc_read_ahead (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context)
 {
-  g_autoptr (AutoCdcAhead) ahead = g_new0 (AutoCdcAhead, 1);
+  g_autoptr (AutoCdcAhead) ahead = NULL;
+  DuckEngine *engine = duck_session_engine (context->session);
 
+  if (duck_engine_memory_bytes (engine) / duck_engine_n_threads (engine) < LEAST_THREAD_BYTES)
+    return NULL;
+  ahead = g_new0 (AutoCdcAhead, 1);
   /* Half the room: the batch before it has rows in memory too. */
   ahead->batch = (AutoCdcBatch){ .batch_id = batch->batch_id,
                                  .clock_us = batch->clock_us,

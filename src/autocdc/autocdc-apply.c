@@ -463,7 +463,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
     autocdc_work_keep (work, "add");
   if (!autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
     return FALSE;
-  if (work->batch->writing && !work->told_writing)
+  if (work->batch->writing && !work->told_writing && !autocdc_work_has_tables (work))
     work->batch->writing (work->batch->data);
   work->told_writing = TRUE;
   outcome->n_tombstones_removed = (guint64) n_expired;

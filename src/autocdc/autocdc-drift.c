@@ -3,6 +3,8 @@
 #include "base-error.h"
 #include "base-text.h"
 
+#include <string.h>
+
 /* The order in which KEYS names them is no difference: from here on the plan has that of the memory. */
 static gboolean
 check_keys (AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
@@ -22,8 +24,11 @@ check_keys (AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **error)
     equal = ordered->len == j + 1;
   }
   if (equal) {
-    g_array_unref (plan->keys);
-    plan->keys = g_steal_pointer (&ordered);
+    /* What is there stays where it can: a batch may be read ahead with it. */
+    if (memcmp (plan->keys->data, ordered->data, ordered->len * sizeof (guint)) != 0) {
+      g_array_unref (plan->keys);
+      plan->keys = g_steal_pointer (&ordered);
+    }
     return TRUE;
   }
   base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_KEY_SCHEMA_DRIFT,

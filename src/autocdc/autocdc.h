@@ -144,7 +144,8 @@ typedef struct {
       rows_apart; /* histories: rows that are over get files of their own where so many of both kinds are written; 0 = 10,000 */
   /* (nullable): called once, when the last event was read; the counts of expectations in @text are final then. */
   void (*events_read) (RelationText *text, gpointer data);
-  /* (nullable): called once, when all is read and the new rows are being written: the time for autocdc_read_ahead(). */
+  /* (nullable): called at most once, when all is read and the new rows are being written: the time for autocdc_read_ahead(). Not where
+   * the batch is too large for what is kept in memory. */
   void (*writing) (gpointer data);
   gpointer data;       /* for these functions */
   AutoCdcAhead *ahead; /* (nullable): what autocdc_read_ahead() began for this batch */
@@ -193,7 +194,7 @@ gboolean autocdc_apply (DeltaTable *target, AutoCdcPlan *plan, const AutoCdcBatc
  * Begins to read the events, in a thread and a session of its own. Nothing of it is seen from outside: what goes wrong is left to the batch
  * itself, which then reads its events again.
  *
- * Returns: (transfer full): for AutoCdcBatch.ahead, once. NULL: nothing was begun.
+ * Returns: (transfer full): for AutoCdcBatch.ahead, once. NULL: nothing was begun; with little memory nothing ever is.
  */
 AutoCdcAhead *autocdc_read_ahead (AutoCdcPlan *plan, const AutoCdcBatch *batch, const RelationContext *context);
 void autocdc_ahead_free (AutoCdcAhead *ahead); /* accepts NULL; stops the reading */

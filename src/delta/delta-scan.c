@@ -36,6 +36,7 @@
 
 #define GUESSED_ROW_BYTES 32     /* where a file's statistics give no number of rows */
 #define ROW_GROUP_ROWS    122880 /* DuckDB's own; a file of fewer rows has nothing to share among threads */
+#define SLOT_BYTES        9      /* of a value in memory, with whether it is NULL; a text's is twice as much */
 #define MOST_LISTED_ROWS  256    /* of the wanted rows by number in the SQL text */
 
 struct DeltaScan {
@@ -607,6 +608,34 @@ cached_select (Builder *builder, Item *item)
   return g_string_free (select, FALSE);
 }
 
+static gboolean
+has_texts (const BaseType *type)
+{
+  BaseTypeKind kind = base_type_kind (type);
+
+  return kind == BASE_TYPE_STRING || kind == BASE_TYPE_BINARY || base_type_is_nested (type);
+}
+
+/* About what the rows of cached_select() take: slots, and what lies beside them, of which a file has half the bytes. */
+static guint64
+cached_bytes (const Builder *builder, Item *item)
+{
+  const DeltaScanRequest *request = builder->request;
+  const BaseType *schema = delta_metadata_schema (builder->metadata);
+  guint64 row_bytes = 2 * SLOT_BYTES, n_bytes = 0;
+
+  for (guint i = 0; i < request->n_columns; i++) {
+    gboolean texts = has_texts (base_type_field (schema, request->columns[i].column)->type);
+
+    row_bytes += texts ? 2 * SLOT_BYTES : SLOT_BYTES;
+    if (texts && i >= request->n_wanted_columns)
+      n_bytes = 2 * (guint64) delta_file_size_bytes (item->file);
+  }
+  for (guint i = 0; i < request->n_hidden; i++)
+    row_bytes += has_texts (request->hidden[i].type) ? 2 * SLOT_BYTES : SLOT_BYTES;
+  return n_bytes + row_bytes * (guint64) guess_rows (item->file);
+}
+
 /* Takes the items' rows from memory where they are, or worth to be: where others are, those of new files are worth it at once. */
 static gboolean
 take_cached (Builder *builder, GError **error)
@@ -627,8 +656,8 @@ take_cached (Builder *builder, GError **error)
 
     if (selects->pdata[i] == NULL)
       continue;
-    if (!duck_cache_rows (engine, selects->pdata[i], (guint64) guess_rows (item->file), any, builder->cancel,
-                          &item->cached, error))
+    if (!duck_cache_rows (engine, selects->pdata[i], cached_bytes (builder, item), any, builder->cancel, &item->cached,
+                          error))
       return FALSE;
     if (item->cached == NULL)
       continue;

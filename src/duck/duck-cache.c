@@ -11,7 +11,6 @@
 #include "duck-lend-private.h"
 
 #define MOST_TEXTS 65536
-#define SLOT_BYTES 8
 
 typedef struct {
   char *select;
@@ -145,7 +144,7 @@ add_rows (DuckCache *cache, Entry *entry, DuckLent *rows, guint64 n_bytes)
 
 /* @room: (out): how many bytes its rows may take; 0 = they are not to be read. */
 static DuckLent *
-find (DuckCache *cache, const char *select, guint64 n_rows, gboolean at_once, guint64 *room)
+find (DuckCache *cache, const char *select, guint64 n_bytes, gboolean at_once, guint64 *room)
 {
   DuckLent *rows = NULL;
 
@@ -158,7 +157,7 @@ find (DuckCache *cache, const char *select, guint64 n_rows, gboolean at_once, gu
     *room = room_since (cache, entry->asked_before);
   else if (at_once)
     *room = cache->max_bytes - cache->n_bytes;
-  if (*room <= MAX (entry->n_bytes, n_rows * SLOT_BYTES))
+  if (*room <= MAX (entry->n_bytes, n_bytes))
     *room = 0;
   g_mutex_unlock (&cache->lock);
   return rows;
@@ -196,22 +195,20 @@ duck_cache_has (DuckEngine *engine, const char *select)
 }
 
 gboolean
-duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, gboolean at_once, BaseCancel *cancel,
+duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_bytes, gboolean at_once, BaseCancel *cancel,
                  DuckCached **cached, GError **error)
 {
   g_autoptr (DuckLent) rows = NULL;
   g_autoptr (DuckSession) session = NULL;
-  guint64 room, n_bytes;
+  guint64 room, n_kept;
 
   *cached = NULL;
-  if (!duck_cache_takes (engine, n_rows))
-    return TRUE;
-  if ((*cached = find (engine->cache, select, n_rows, at_once, &room)) != NULL || room == 0)
+  if ((*cached = find (engine->cache, select, n_bytes, at_once, &room)) != NULL || room == 0)
     return TRUE;
   if ((session = duck_session_new (engine, error)) == NULL ||
-      !duck_rows_keep (session, select, room, cancel, &rows, &n_bytes, error))
+      !duck_rows_keep (session, select, room, cancel, &rows, &n_kept, error))
     return FALSE;
-  keep (engine->cache, select, rows, rows != NULL ? n_bytes : room);
+  keep (engine->cache, select, rows, rows != NULL ? n_kept : room);
   *cached = g_steal_pointer (&rows);
   return TRUE;
 }

@@ -24,13 +24,13 @@ gboolean duck_cache_takes (DuckEngine *engine, guint64 n_rows);
 /**
  * duck_cache_rows:
  * @select: one SELECT that gives the same rows whenever it runs: its text is what they are known by
- * @n_rows: how many they are
+ * @n_bytes: about what they take, so that nothing is read that does not fit
  * @at_once: they are kept the first time already, where there is room that nothing else takes
  * @cached: (out) (nullable) (transfer full): NULL when they are not kept
  *
  * Threads: any. Errors: as duck_session_query(), when the rows are read.
  */
-gboolean duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_rows, gboolean at_once, BaseCancel *cancel,
+gboolean duck_cache_rows (DuckEngine *engine, const char *select, guint64 n_bytes, gboolean at_once, BaseCancel *cancel,
                           DuckCached **cached, GError **error);
 gboolean duck_cache_has (DuckEngine *engine, const char *select); /* whether its rows are there now */
 

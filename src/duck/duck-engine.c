@@ -206,6 +206,7 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   engine->kept = g_ptr_array_new ();
   engine->interrupts = g_ptr_array_new ();
   engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
+  engine->memory_bytes = (guint64) memory_limit (options);
   engine->cache = duck_cache_new (options->least_cached_rows > 0 ? options->least_cached_rows : duckdb_vector_size (),
                                   most_cached_bytes (options));
   engine->temp_directory = own_temp_directory (options->temp_directory);
@@ -291,6 +292,12 @@ guint
 duck_engine_n_threads (DuckEngine *engine)
 {
   return engine->n_threads;
+}
+
+guint64
+duck_engine_memory_bytes (DuckEngine *engine)
+{
+  return engine->memory_bytes;
 }
 
 /* Into memory that has a path only for this process, so that nothing is left behind however it ends. */

@@ -39,6 +39,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckEngine, duck_engine_unref)
 void duck_engine_keep (DuckEngine *engine, gpointer data, GDestroyNotify free_func);
 
 guint duck_engine_n_threads (DuckEngine *engine);
+guint64 duck_engine_memory_bytes (DuckEngine *engine); /* the limit */
 
 /* Path of a Parquet file with one column and no rows, which lives in memory. read_parquet() with an explicit schema works on a single
  * file with one thread, on a list of files with all: this is the second file. Made at the first call.

@@ -55,6 +55,7 @@ struct DuckEngine {
   duckdb_database database;
   char *temp_directory;
   guint n_threads;
+  guint64 memory_bytes; /* the limit, of which DuckDB gets the most */
 
   GMutex error_lock;
   guint64 last_error_id;                         /* guarded by error_lock */

@@ -98,8 +98,18 @@ test_few_rows (void)
 {
   g_autoptr (DuckEngine) engine = engine_of (0);
 
+  g_assert_false (duck_cache_takes (engine, 1));
+  g_assert_true (duck_cache_takes (engine, N_ROWS));
+}
+
+/* What is said not to fit is not read. */
+static void
+test_too_much (void)
+{
+  g_autoptr (DuckEngine) engine = engine_of (N_ROWS * 20);
+
   for (guint i = 0; i < 3; i++) {
-    g_autoptr (DuckCached) cached = ask (engine, "SELECT 1 AS a", 1);
+    g_autoptr (DuckCached) cached = ask (engine, "SELECT error('read')", N_ROWS * 20);
     g_assert_null (cached);
   }
 }
@@ -307,6 +317,7 @@ main (int argc, char **argv)
   g_test_add_func ("/duck-cache/second-time", test_second_time);
   g_test_add_func ("/duck-cache/at-once", test_at_once);
   g_test_add_func ("/duck-cache/few-rows", test_few_rows);
+  g_test_add_func ("/duck-cache/too-much", test_too_much);
   g_test_add_func ("/duck-cache/failing", test_failing);
   g_test_add_func ("/duck-cache/no-room", test_no_room);
   g_test_add_func ("/duck-cache/room-in-chunks", test_room_in_chunks);
