@@ -332,8 +332,6 @@ typedef struct {
 static void
 reading_clear (Reading *reading)
 {
-  if (reading->map == NULL)
-    return; /* never made */
   g_string_free (reading->map, TRUE);
   g_hash_table_unref (reading->names);
   g_ptr_array_unref (reading->expressions);
@@ -585,18 +583,15 @@ append_hash (const Builder *builder, const Reading *reading, GString *sql)
   g_string_append (sql, ") AS \"the columns' hash\"");
 }
 
-/* What gives the rows of @item to duck_cache_rows(). NULL where they are too few. */
+/* What gives the rows of @item to duck_cache_rows(). */
 static char *
 cached_select (Builder *builder, Item *item)
 {
   const DeltaFooterNode *footer = builder->use_footers ? delta_table_cached_footer (builder->table, item->path) : NULL;
   g_auto (Reading) reading = { 0 };
-  GString *select = NULL;
+  GString *select = g_string_new ("SELECT ");
 
-  if (!duck_cache_takes (delta_table_engine (builder->table), (guint64) guess_rows (item->file)))
-    return NULL;
   make_reading (builder, footer, &reading);
-  select = g_string_new ("SELECT ");
   for (guint i = 0; i < g_hash_table_size (reading.names); i++)
     g_string_append_printf (select, "f.p%u, ", i);
   g_string_append (select, "f.file_row_number::BIGINT AS file_row_number");
@@ -645,7 +640,9 @@ take_cached (Builder *builder, GError **error)
   gboolean any = FALSE;
 
   for (guint i = 0; i < builder->items->len; i++) {
-    char *select = cached_select (builder, builder->items->pdata[i]);
+    Item *item = builder->items->pdata[i];
+    gboolean takes = duck_cache_takes (engine, (guint64) guess_rows (item->file));
+    char *select = takes ? cached_select (builder, item) : NULL;
 
     g_ptr_array_add (selects, select);
     any = any || (select != NULL && duck_cache_has (engine, select));

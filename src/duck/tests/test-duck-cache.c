@@ -19,12 +19,12 @@ engine_of (guint64 most_bytes)
 }
 
 static DuckCached *
-ask (DuckEngine *engine, const char *select, guint64 n_rows)
+ask (DuckEngine *engine, const char *select, guint64 n_bytes)
 {
   g_autoptr (GError) error = NULL;
   DuckCached *cached = NULL;
 
-  duck_cache_rows (engine, select, n_rows, FALSE, NULL, &cached, &error);
+  duck_cache_rows (engine, select, n_bytes, FALSE, NULL, &cached, &error);
   g_assert_no_error (error);
   return cached;
 }
