@@ -313,6 +313,8 @@ class Run:
         if not allowed[0] <= n_commits <= allowed[1]:
             raise Failure(f"{kind}: {n_commits} commits", f"{allowed[0]} to {allowed[1]} were due")
         if edit is not None:
+            if edit.properties.stamped != table.properties.stamped:
+                self.times.clear()  # a replaced or restored table, too: all commits are known by their files again
             table.commit(edit, n_commits)
         if statement.affected is not None and not statement.errors and rows[0]["num_affected_rows"] != statement.affected:
             raise Failure(f"{kind}: num_affected_rows", f"{rows[0]}, {statement.affected} were due")
