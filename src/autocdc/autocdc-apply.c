@@ -460,7 +460,7 @@ try_batch (AutoCdcWork *work, DeltaTable *target, AutoCdcOutcome *outcome, Delta
       !autocdc_check_promise (work, write, error))
     return FALSE;
   if (autocdc_work_has_tables (work)) /* nothing is written beside; joining state files takes memory too */
-    autocdc_work_keep (work, "add");
+    autocdc_work_keep (work, 0, (const char *const[]){ "add", NULL });
   if (!autocdc_state_write (work, write, snapshot, counts.n_facts, &n_expired, error))
     return FALSE;
   if (work->batch->writing && !work->told_writing && !autocdc_work_has_tables (work))

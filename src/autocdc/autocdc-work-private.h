@@ -132,8 +132,8 @@ void autocdc_work_define (AutoCdcWork *work, const char *name, const char *patte
 /* autocdc_work_make() of a SELECT that must not run twice, not even a part of it. */
 gboolean autocdc_work_make_once (AutoCdcWork *work, const char *name, const char *pattern, gint64 *n_rows,
                                  GError **error);
-/* Gives up the relations of this try that @piece does not name. */
-void autocdc_work_keep (AutoCdcWork *work, const char *piece);
+/* Gives up the relations of this try, those made since there were @n_before, that none of @pieces (NULL-terminated) names. */
+void autocdc_work_keep (AutoCdcWork *work, guint n_before, const char *const *pieces);
 /* The first row of a SELECT of @n_values integers, NULL as 0. */
 gboolean autocdc_work_numbers (AutoCdcWork *work, const char *pattern, gint64 *values, guint n_values, GError **error);
 /* The same of one integer. */

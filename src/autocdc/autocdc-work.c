@@ -68,15 +68,25 @@ forget_relations (AutoCdcWork *work)
     work->kept_bytes += duck_rows_bytes (work->relations->pdata[i]);
 }
 
-void
-autocdc_work_keep (AutoCdcWork *work, const char *piece)
+static gboolean
+is_named (AutoCdcWork *work, const DuckRows *rows, const char *const *pieces)
 {
-  const char *text = g_hash_table_lookup (work->pieces, piece);
-
-  for (guint i = work->relations->len; i > work->n_lasting; i--) {
-    DuckRows *rows = work->relations->pdata[i - 1];
+  for (guint i = 0; pieces[i]; i++) {
+    const char *text = g_hash_table_lookup (work->pieces, pieces[i]);
 
     if (text && strstr (text, duck_rows_relation (rows)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+void
+autocdc_work_keep (AutoCdcWork *work, guint n_before, const char *const *pieces)
+{
+  for (guint i = work->relations->len; i > MAX (n_before, work->n_lasting); i--) {
+    DuckRows *rows = work->relations->pdata[i - 1];
+
+    if (is_named (work, rows, pieces))
       continue;
     work->kept_bytes -= duck_rows_bytes (rows);
     g_ptr_array_remove_index (work->relations, i - 1);

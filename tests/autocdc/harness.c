@@ -866,7 +866,8 @@ apply (Case *c, json_t *json, gint64 batch_id, AutoCdcOutcome *outcome, GError *
                          .offsets_digest = "0123456789abcdef",
                          .clock_us = clock_of (c, json),
                          .retention_seconds = base_json_int64 (c->json, "retention", -1),
-                         .rows_apart = batch_id % 2 };
+                         .rows_apart = batch_id % 2,
+                         .kept_bytes = (guint64[]){ 0, 8, 0, 400 }[batch_id % 4] }; /* temporary tables, rounds */
 
   if (!schema)
     return FALSE;
