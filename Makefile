@@ -57,7 +57,7 @@ fuzz: setup
 bench: build
 	@bench/run
 
-#: make docs        generated pages: docs/errors.md, docs/settings.md
+#: make docs        generated pages: docs/errors.md, docs/settings.md, docs/reference/errors.md and table-features.md
 docs:
 	@tools/make-docs
 

@@ -18,10 +18,11 @@ refuse_null_keys (AutoCdcWork *work, const gint64 *n_nulls, GError **error)
   if (counts->len == 0)
     return TRUE;
   base_error_set (error, SLUICE_ERROR_AUTOCDC_MICROBATCH_VALIDATION_NULL_KEY,
-                  "flow %s into %s: events with a NULL key in batch %" G_GINT64_FORMAT " (%s)", work->plan->name,
-                  work->plan->target, work->batch->batch_id, counts->str);
+                  "flow %s into %s: events with a NULL key in batch %" G_GINT64_FORMAT " (events by column: %s)",
+                  work->plan->name, work->plan->target, work->batch->batch_id, counts->str);
   base_error_add_param (error, "nullCounts", counts->str);
-  base_error_set_hint (error, "an expectation on the source that drops such rows lets the others through");
+  base_error_set_hint (
+      error, "an expectation on the target that drops such events lets the others through, also of this batch");
   return FALSE;
 }
 
@@ -45,8 +46,8 @@ autocdc_check_empty_keys (AutoCdcWork *work, GError **error)
                     "which is NULL in a partition column",
                     work->plan->name, work->plan->target, n, work->batch->batch_id,
                     (char *) layout->domain->keys->pdata[key]);
-    base_error_set_hint (error, "partition the target by another column, or drop such rows by an expectation on the "
-                                "source");
+    base_error_set_hint (error, "partition the target by another column, or drop such events by an expectation on the "
+                                "target");
     return FALSE;
   }
   return TRUE;
@@ -115,7 +116,8 @@ refuse_null_sequences (AutoCdcWork *work, SluiceError code, const char *what, gi
   base_error_set (error, code, "flow %s into %s: %s events with a NULL %s in batch %" G_GINT64_FORMAT, work->plan->name,
                   work->plan->target, count, what, work->batch->batch_id);
   base_error_add_param (error, "nullCount", count);
-  base_error_set_hint (error, "an expectation on the source that drops such rows lets the others through");
+  base_error_set_hint (
+      error, "an expectation on the target that drops such events lets the others through, also of this batch");
   return FALSE;
 }
 

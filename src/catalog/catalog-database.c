@@ -109,8 +109,10 @@ open_connection (CatalogDatabase *database, CatalogAccess access, GError **error
     return TRUE;
   if (access == CATALOG_ACCESS_WRITE) {
     g_autofree char *directory = g_path_get_dirname (database->path);
-    if (g_mkdir_with_parents (directory, 0777) != 0)
-      return base_error_set_errno (error, errno, directory);
+    if (g_mkdir_with_parents (directory, 0777) != 0) {
+      g_autofree char *what = g_strdup_printf ("make the directory %s", directory);
+      return base_error_set_errno (error, errno, what);
+    }
     code = sqlite3_open_v2 (database->path, &database->connection, flags | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                             NULL);
   } else {

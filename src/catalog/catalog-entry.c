@@ -277,7 +277,8 @@ rename_directory (const char *from, const char *to, gboolean *was_there, GError 
   }
   if ((errno == EINVAL || errno == ENOSYS) && !g_file_test (to, G_FILE_TEST_EXISTS) && rename (from, to) == 0)
     return TRUE;
-  return base_error_set_errno (error, errno, from);
+  g_autofree char *what = g_strdup_printf ("rename %s", from);
+  return base_error_set_errno (error, errno, what);
 }
 
 gboolean
@@ -399,8 +400,10 @@ rename_entry (Catalog *catalog, const char *schema, const char *name, const char
     return FALSE;
   if (entry->is_managed) {
     g_autofree char *target = g_build_filename (schema_location, new_name, NULL);
-    if (g_mkdir_with_parents (schema_location, 0777) != 0)
-      return base_error_set_errno (error, errno, schema_location);
+    if (g_mkdir_with_parents (schema_location, 0777) != 0) {
+      g_autofree char *what = g_strdup_printf ("make the directory %s", schema_location);
+      return base_error_set_errno (error, errno, what);
+    }
     if (!store_context_step (catalog->stores, "catalog-move", entry->location, error) ||
         !rename_directory (entry->location, target, &was_there, error))
       return FALSE;

@@ -110,14 +110,15 @@ write_new (const char *path, const GString *text, GError **error)
   FILE *file;
   gboolean good;
 
+  g_autofree char *what = g_strdup_printf ("write %s", path);
   if (g_mkdir_with_parents (directory, 0777) != 0)
-    return base_error_set_errno (error, errno, directory);
+    return base_error_set_errno (error, errno, what);
   file = fopen (path, "wxe");
   if (file == NULL)
-    return base_error_set_errno (error, errno, path);
+    return base_error_set_errno (error, errno, what);
   good = fwrite (text->str, 1, text->len, file) == text->len;
   good = fclose (file) == 0 && good;
-  return good || base_error_set_errno (error, errno, path);
+  return good || base_error_set_errno (error, errno, what);
 }
 
 static gboolean

@@ -35,14 +35,15 @@ parse_options (int argc, char **argv, UpdateOptions *options, GError **error)
     { "refresh", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->refresh, "only these datasets", "A,B" },
     { "full-refresh", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->full_refresh,
       "empty these datasets and their progress, then refresh them", "A,B" },
+    { "full-refresh-all", 0, 0, G_OPTION_ARG_NONE, &options->full_refresh_all, "the same for every dataset", NULL },
     { "reset-checkpoint", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->reset_checkpoint,
       "these flows read their sources from the beginning again, or from where their options say; targets keep their "
       "rows",
-      "FLOW,…" },
-    { "full-refresh-all", 0, 0, G_OPTION_ARG_NONE, &options->full_refresh_all, "the same for every dataset", NULL },
+      "F,G" },
     { "refresh-failed", 0, 0, G_OPTION_ARG_NONE, &options->refresh_failed,
       "what failed in the last update, and what is below it", NULL },
-    { "continuous", 0, 0, G_OPTION_ARG_NONE, &options->continuous, "keep running (not supported)", NULL },
+    { "continuous", 0, 0, G_OPTION_ARG_NONE, &options->continuous,
+      "refused: there is no continuous mode, run updates from a timer", NULL },
     { NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL },
   };
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);

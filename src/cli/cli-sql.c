@@ -61,7 +61,8 @@ read_all (FILE *in, const char *name, gsize *length, GError **error)
   while ((n = fread (buffer, 1, sizeof buffer, in)) > 0)
     g_string_append_len (text, buffer, (gssize) n);
   if (ferror (in)) {
-    base_error_set_errno (error, errno, name);
+    g_autofree char *what = g_strdup_printf ("read %s", name);
+    base_error_set_errno (error, errno, what);
     g_string_free (text, TRUE);
     return NULL;
   }
@@ -86,7 +87,8 @@ read_text (const SqlOptions *options, gsize *length, const char **name, GError *
   *name = options->file;
   in = fopen (options->file, "re");
   if (in == NULL) {
-    base_error_set_errno (error, errno, options->file);
+    g_autofree char *what = g_strdup_printf ("read %s", options->file);
+    base_error_set_errno (error, errno, what);
     return NULL;
   }
   text = read_all (in, options->file, length, error);

@@ -70,6 +70,13 @@ start_watching_signals (BaseCancel *cancel)
     g_thread_unref (thread);
 }
 
+/* GLib prints the help of options, and would turn what is not ASCII into question marks: there is no locale here. */
+static void
+print_utf8 (const char *text)
+{
+  (void) fputs (text, stdout); /* lost help shows by itself */
+}
+
 static void
 print_help (FILE *out)
 {
@@ -105,6 +112,7 @@ run_command (const CliCommand *command, int argc, char **argv)
 int
 main (int argc, char **argv)
 {
+  g_set_print_handler (print_utf8);
   if (argc < 2) {
     print_help (stderr);
     return CLI_EXIT_USAGE;
@@ -113,6 +121,8 @@ main (int argc, char **argv)
     print_help (stdout);
     return CLI_EXIT_OK;
   }
+  if (strcmp (argv[1], "--version") == 0)
+    argv[1] += strlen ("--");
   for (gsize i = 0; i < G_N_ELEMENTS (commands); i++)
     if (strcmp (argv[1], commands[i].name) == 0)
       return run_command (&commands[i], argc - 1, argv + 1);

@@ -515,16 +515,17 @@ static RelationPlan *
 select_all (PipelineBinding *binding, const SqlRelation *relation, gboolean streaming, const PipelinePlace *place,
             GError **error)
 {
-  SqlRelation asked = *relation;
-
-  asked.streaming = streaming;
-  g_autofree char *printed = sql_print_relation (&asked);
-  g_autofree char *text = g_strconcat ("SELECT * FROM ", printed, NULL);
   SqlArena *arena = sql_arena_new ();
+  SqlName name = { .position = relation->position };
+  SqlQuery *query = sql_build_select_all (arena, &name, streaming);
+  SqlRelation *asked = query->body->u.select.from;
+
   g_ptr_array_add (binding->arenas, arena);
-  SqlQuery *query = sql_parse_query (arena, text, -1, NULL, error);
-  RelationPlan *plan =
-      query != NULL ? relation_plan_new_query (query, pipeline_binding_context (binding, place), error) : NULL;
+  *asked = *relation; /* as it stands in the file: errors have its positions */
+  asked->streaming = streaming;
+  query->body->depth = asked->depth + 1;
+  query->depth = asked->depth + 2;
+  RelationPlan *plan = relation_plan_new_query (query, pipeline_binding_context (binding, place), error);
   if (plan == NULL)
     sql_position_add_to_error (&relation->position, error);
   return plan;

@@ -27,6 +27,7 @@ typedef struct {
   const char *schema;
   BaseSettings *settings; /* layer of this file's SETs; a new one after each SET, so that places keep theirs */
   SqlArena *arena;
+  gboolean unread; /* a statement did not parse: what it would have declared is missing */
 } Reader;
 
 static void
@@ -454,6 +455,8 @@ check_flows_of (Reader *reader, const PipelineDataset *dataset)
     n_autocdc += flow->kind == PIPELINE_FLOW_AUTOCDC;
     n_snapshot += pipeline_flow_is_snapshot (flow);
   }
+  if (dataset->flows->len == 0 && reader->unread)
+    return; /* its flow may be the statement that did not parse */
   if (dataset->flows->len == 0)
     problem (reader, &dataset->position, SLUICE_ERROR_PIPELINE_DATASET_WITHOUT_FLOW,
              "Nothing writes the table `%s`: give it a query, or a CREATE FLOW with it as target", dataset->label);
@@ -490,7 +493,8 @@ check_project (Reader *reader)
   if (!any && reader->problems->len == 0) {
     reader->file = project->spec->path;
     problem (reader, NULL, SLUICE_ERROR_RUN_EMPTY_PIPELINE,
-             "The pipeline \"%s\" declares no table and no persisted view", project->spec->name);
+             "The pipeline \"%s\" declares no table and no persisted view%s", project->spec->name,
+             project->arenas->len == 0 ? ": `libraries` of the spec file names no SQL file that is there" : "");
   }
 }
 
@@ -623,9 +627,10 @@ read_file (Reader *reader, const char *path, GPtrArray *pending)
   for (;;) {
     SqlStatement *statement = NULL;
     GError *error = NULL;
-    if (!sql_script_parser_next (parser, &statement, &error))
+    if (!sql_script_parser_next (parser, &statement, &error)) {
       add_problem (reader, NULL, error);
-    else if (statement == NULL)
+      reader->unread = TRUE;
+    } else if (statement == NULL)
       return;
     else
       read_statement (reader, statement, pending);

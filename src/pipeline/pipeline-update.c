@@ -443,9 +443,12 @@ mark_names (Update *update, const char *const *names, gboolean *marks, GError **
   for (guint i = 0; names != NULL && names[i] != NULL; i++) {
     PipelineDataset *dataset =
         pipeline_project_find_text (update->project, names[i], pipeline_project_schema (update->project));
-    if (dataset == NULL || !pipeline_dataset_is_stored (dataset))
-      return base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
-                             "The pipeline has no table `%s` to refresh", names[i]);
+    if (dataset == NULL || !pipeline_dataset_is_stored (dataset)) {
+      base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
+                      "The pipeline has no table `%s` to refresh", names[i]);
+      base_error_set_hint (error, "it takes names of tables, not of flows; `sluice graph` prints them");
+      return FALSE;
+    }
     marks[dataset->index] = TRUE;
   }
   return TRUE;
@@ -468,9 +471,12 @@ static gboolean
 check_checkpoints (const Update *update, const char *const *names, GError **error)
 {
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    if (find_stream (update, names[i]) == NULL)
-      return base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
-                             "The pipeline has no streaming flow `%s` to reset", names[i]);
+    if (find_stream (update, names[i]) == NULL) {
+      base_error_set (error, SLUICE_ERROR_PIPELINE_REFRESH_TARGET_NOT_FOUND,
+                      "The pipeline has no streaming flow `%s` to reset", names[i]);
+      base_error_set_hint (error, "it takes names of flows; a table with a query of its own has a flow of its name");
+      return FALSE;
+    }
   return TRUE;
 }
 

@@ -444,37 +444,52 @@ typedef enum {
   CLAUSE_COLUMNS_TO_UPDATE = 1 << 9,
 } CdcClause;
 
+static const struct {
+  SqlWord words[4];
+  CdcClause clause;
+  const char *text;
+} cdc_clauses[] = {
+  { { SQL_WORD_WHERE }, CLAUSE_WHERE, "WHERE" },
+  { { SQL_WORD_IGNORE, SQL_WORD_NULL, SQL_WORD_UPDATES }, CLAUSE_IGNORE_NULL, "IGNORE NULL UPDATES" },
+  { { SQL_WORD_APPLY, SQL_WORD_AS, SQL_WORD_DELETE, SQL_WORD_WHEN }, CLAUSE_DELETE, "APPLY AS DELETE WHEN" },
+  { { SQL_WORD_APPLY, SQL_WORD_AS, SQL_WORD_TRUNCATE, SQL_WORD_WHEN }, CLAUSE_TRUNCATE, "APPLY AS TRUNCATE WHEN" },
+  { { SQL_WORD_SEQUENCE, SQL_WORD_BY }, CLAUSE_SEQUENCE, "SEQUENCE BY" },
+  { { SQL_WORD_SYSTEM, SQL_WORD_SEQUENCE, SQL_WORD_BY }, CLAUSE_SYSTEM_SEQUENCE, "SYSTEM SEQUENCE BY" },
+  { { SQL_WORD_COLUMNS, SQL_WORD_TO, SQL_WORD_UPDATE }, CLAUSE_COLUMNS_TO_UPDATE, "COLUMNS TO UPDATE" },
+  { { SQL_WORD_COLUMNS }, CLAUSE_COLUMNS, "COLUMNS" },
+  { { SQL_WORD_STORED, SQL_WORD_AS }, CLAUSE_STORED_AS, "STORED AS" },
+  { { SQL_WORD_TRACK, SQL_WORD_HISTORY, SQL_WORD_ON }, CLAUSE_TRACK_HISTORY, "TRACK HISTORY ON" },
+};
+
 /* The clause whose words stand here, 0 when there is none; @n_words: (out). */
 static CdcClause
 at_cdc_clause (const SqlParser *parser, guint *n_words, const char **text)
 {
-  static const struct {
-    SqlWord words[4];
-    CdcClause clause;
-    const char *text;
-  } clauses[] = {
-    { { SQL_WORD_WHERE }, CLAUSE_WHERE, "WHERE" },
-    { { SQL_WORD_IGNORE, SQL_WORD_NULL, SQL_WORD_UPDATES }, CLAUSE_IGNORE_NULL, "IGNORE NULL UPDATES" },
-    { { SQL_WORD_APPLY, SQL_WORD_AS, SQL_WORD_DELETE, SQL_WORD_WHEN }, CLAUSE_DELETE, "APPLY AS DELETE WHEN" },
-    { { SQL_WORD_APPLY, SQL_WORD_AS, SQL_WORD_TRUNCATE, SQL_WORD_WHEN }, CLAUSE_TRUNCATE, "APPLY AS TRUNCATE WHEN" },
-    { { SQL_WORD_SEQUENCE, SQL_WORD_BY }, CLAUSE_SEQUENCE, "SEQUENCE BY" },
-    { { SQL_WORD_SYSTEM, SQL_WORD_SEQUENCE, SQL_WORD_BY }, CLAUSE_SYSTEM_SEQUENCE, "SYSTEM SEQUENCE BY" },
-    { { SQL_WORD_COLUMNS, SQL_WORD_TO, SQL_WORD_UPDATE }, CLAUSE_COLUMNS_TO_UPDATE, "COLUMNS TO UPDATE" },
-    { { SQL_WORD_COLUMNS }, CLAUSE_COLUMNS, "COLUMNS" },
-    { { SQL_WORD_STORED, SQL_WORD_AS }, CLAUSE_STORED_AS, "STORED AS" },
-    { { SQL_WORD_TRACK, SQL_WORD_HISTORY, SQL_WORD_ON }, CLAUSE_TRACK_HISTORY, "TRACK HISTORY ON" },
-  };
-  for (gsize i = 0; i < G_N_ELEMENTS (clauses); i++) {
+  for (gsize i = 0; i < G_N_ELEMENTS (cdc_clauses); i++) {
     guint n = 0;
-    while (n < 4 && clauses[i].words[n] != SQL_WORD_OTHER && sql_parser_word (parser, n) == clauses[i].words[n])
+    while (n < 4 && cdc_clauses[i].words[n] != SQL_WORD_OTHER && sql_parser_word (parser, n) == cdc_clauses[i].words[n])
       n++;
-    if (n == 4 || clauses[i].words[n] == SQL_WORD_OTHER) {
+    if (n == 4 || cdc_clauses[i].words[n] == SQL_WORD_OTHER) {
       *n_words = n;
-      *text = clauses[i].text;
-      return clauses[i].clause;
+      *text = cdc_clauses[i].text;
+      return cdc_clauses[i].clause;
     }
   }
   return 0;
+}
+
+static void
+fail_no_cdc_clause (SqlParser *parser)
+{
+  g_autoptr (GString) hint = g_string_new ("the clauses are ");
+
+  if (parser->error != NULL)
+    return;
+  sql_parser_fail (parser, "a clause of AUTO CDC or the end of the statement");
+  for (gsize i = 0; i < G_N_ELEMENTS (cdc_clauses); i++)
+    if (cdc_clauses[i].clause != CLAUSE_WHERE)
+      g_string_append_printf (hint, "%s%s", cdc_clauses[i].text, i + 1 < G_N_ELEMENTS (cdc_clauses) ? ", " : "");
+  base_error_set_hint (&parser->error, "%s", hint->str);
 }
 
 static gboolean
@@ -484,8 +499,10 @@ parse_stored_as (SqlParser *parser, SqlAutoCdc *cdc)
     cdc->stored_as = SQL_STORED_AS_BITEMPORAL;
     return TRUE;
   }
-  if (!EXPECT2 (parser, SCD, TYPE))
+  if (!ACCEPT2 (parser, SCD, TYPE)) {
+    sql_parser_fail (parser, "SCD TYPE 1, SCD TYPE 2 or BITEMPORAL");
     return FALSE;
+  }
   const SqlToken *token = sql_parser_token (parser, 0);
   char digit = parser->source->text[token->begin];
   if (token->kind != SQL_TOKEN_INTEGER || token->end - token->begin != 1 || (digit != '1' && digit != '2')) {
@@ -584,7 +601,7 @@ parse_cdc_body (SqlParser *parser, SqlAutoCdc *cdc)
       return FALSE;
   }
   if (!sql_parser_at_end (parser) && sql_parser_kind (parser, 0) != SQL_TOKEN_SEMICOLON) {
-    sql_parser_fail (parser, "a clause of AUTO CDC or the end of the statement");
+    fail_no_cdc_clause (parser);
     return FALSE;
   }
   return parser->error == NULL;

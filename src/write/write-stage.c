@@ -190,7 +190,8 @@ scratch_directory (WriteBatch *batch, GError **error)
   if (path == NULL)
     return NULL;
   if (g_mkdir (path, 0777) != 0) {
-    base_error_set_errno (error, errno, path);
+    g_autofree char *what = g_strdup_printf ("make the directory %s", path);
+    base_error_set_errno (error, errno, what);
     return NULL;
   }
   g_ptr_array_add (batch->directories, path);

@@ -201,11 +201,13 @@ class Usage(Project):
         self.assertIn("MULTIPLE_PIPELINE_SPEC_FILES_FOUND", self.run_sluice("run", code=2).stderr)
 
     def test_help_is_on_stdout(self):
-        for command in ["run", "dry-run", "init", "graph", "event-log", "shell", "sql"]:
+        for command in ["run", "dry-run", "init", "graph", "event-log", "shell", "sql", "stream"]:
             with self.subTest(command=command):
                 done = self.run_sluice(command, "--help")
                 self.assertIn(f"sluice {command}", done.stdout)
+                self.assertNotIn("?", done.stdout)  # what is left of a character where GLib prints
                 self.assertEqual(done.stderr, "")
+        self.assertEqual(self.run_sluice("--version").stdout, self.run_sluice("version").stdout)
 
 
 class Warehouse(Project):

@@ -1,5 +1,5 @@
 /* Deletes rows of a Delta table, for the interop tests: delete-rows DIRECTORY CONDITION, where the condition is DuckDB text over the
- * columns c0, c1, … SQL has no DELETE, and pipelines delete only by events. */
+ * columns c0, c1, … By the room `write` alone, without a statement. */
 #include "delta-scan.h"
 #include "duck-engine.h"
 #include "store.h"

@@ -165,6 +165,35 @@ def log_of(p, table="t"):
     return sorted(f.name for f in (p.root / "warehouse" / table / "_delta_log").glob("*.json"))
 
 
+class Mistakes(unittest.TestCase):
+    """A misspelt clause was also told as a table without a flow; a source that is not there stood at line 1 of a query nobody wrote;
+    the hint about events without key named a way that does not help a batch that failed already."""
+
+    def test_a_misspelt_clause_is_one_problem(self):
+        with Project(SOURCE + TARGET + flow("SEQUENCED BY n")) as p:
+            p.add_file(ROWS, "src")
+            result = p.run(command="dry-run")
+        self.assertIn("1 problem;", result.stderr)
+        self.assertRegex(result.stderr, r"hint: the clauses are .*\bSEQUENCE BY\b")
+
+    def test_a_source_is_named_where_it_stands(self):
+        for source in ("STREAM(nothing)", "STREAM read_files('${source}/src', fromat => 'json')", "SNAPSHOT (SELECT nothing FROM src)"):
+            clauses = "" if source.startswith("SNAPSHOT") else SECOND
+            with self.subTest(source), Project(SOURCE + TARGET + flow(clauses, source=source)) as p:
+                p.add_file(ROWS, "src")
+                line = SOURCE.count("\n") + TARGET.count("\n") + 1
+                self.assertRegex(p.run(command="dry-run").stderr, rf"pipeline\.sql:{line}:\d+\n +{line} \| CREATE FLOW f")
+
+    def test_an_expectation_on_the_target_lets_a_failed_batch_go_on(self):
+        for column in ("id", "n"):
+            with self.subTest(column), Project(one()) as p:
+                p.add_file([{"id": 1, "name": "a", "n": 1, "op": "U"}, {"id": 2, "name": "b", "n": 2, "op": "U"} | {column: None}], "src")
+                self.assertRegex(p.run().stderr, "hint: an expectation on the target")
+                p.sql(one(declared=f"(CONSTRAINT c EXPECT ({column} IS NOT NULL) ON VIOLATION DROP ROW)"))
+                p.update()
+                self.assertEqual(p.rows("SELECT id, name FROM t"), [(1, "a")])
+
+
 class Retention(unittest.TestCase):
     """§5.8: how long deletes are remembered; the table's own property wins over the configuration."""
 

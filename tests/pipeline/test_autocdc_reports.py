@@ -70,7 +70,7 @@ class Order(unittest.TestCase):
 class Ties(unittest.TestCase):
     def test_null_keys_and_null_sequences_are_refused_with_their_counts(self):
         """R31"""
-        for events, counted in [([event(None, "x", 1), event(None, "y", 2), event(3, "z", 1)], "NULL key in batch 0 (id: 2)"),
+        for events, counted in [([event(None, "x", 1), event(None, "y", 2), event(3, "z", 1)], "NULL key in batch 0 (events by column: id: 2)"),
                                 ([event(4, "y", None), event(5, "y", 1)], "1 events with a NULL sequence in batch 0")]:
             with Project(BOTH) as p:
                 p.add_file(events)

@@ -1110,7 +1110,7 @@ test_events_read_ahead (void)
     assert_has_row (bench, type == AUTOCDC_SCD1 ? "1,e" : "1,e,5,-");
     apply_read_ahead (bench, "(1, NULL, 'z', 9), (2, NULL, 'z', 9), (2, NULL, 'y', 9)", FALSE, &error);
     g_assert_cmpstr (base_error_condition (error), ==, "AUTOCDC_MICROBATCH_VALIDATION.NULL_KEY");
-    g_assert_nonnull (strstr (error->message, "batch 4 (id: 2)"));
+    g_assert_nonnull (strstr (error->message, "batch 4 (events by column: id: 2)"));
     g_clear_error (&error);
     /* Another plan's, of which nobody can say which is read first. */
     g_assert_cmpint (apply_read_ahead (bench, "(1, 1, 'f', 6), (2, 1, 'f', 6)", TRUE, &error).n_source_events, ==, 1);

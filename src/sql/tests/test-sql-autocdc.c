@@ -254,6 +254,7 @@ test_wrong_statements_have_names (void)
     { "AUTO CDC INTO t FROM STREAM s KEYS (id) WHERE id > 0 SEQUENCE BY n", "PARSE_SYNTAX_ERROR",
       "filter the source in a view" },
     { "AUTO CDC INTO t FROM STREAM s KEYS (id) STORED AS SCD TYPE 3", "PARSE_SYNTAX_ERROR", "1 or 2" },
+    { "AUTO CDC INTO t FROM STREAM s KEYS (id) STORED AS SCD2", "PARSE_SYNTAX_ERROR", "SCD TYPE 1, SCD TYPE 2 or" },
     { "AUTO CDC INTO t FROM STREAM s KEYS (id) COLUMNS *", "PARSE_SYNTAX_ERROR", "EXCEPT" },
     { "AUTO CDC INTO t FROM STREAM s KEYS (id) SEQUENCE BY n GROUP BY id", "PARSE_SYNTAX_ERROR",
       "a clause of AUTO CDC" },
