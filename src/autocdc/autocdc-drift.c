@@ -81,12 +81,12 @@ check_partial (const AutoCdcPlan *plan, const AutoCdcDomain *domain, GError **er
 
   if (domain->columns_to_update != (plan->columns_to_update != NULL))
     return set_choice_drift (plan, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMNS_TO_UPDATE_DRIFT, error,
-                             "has %sCOLUMNS TO UPDATE, %s was kept with%s", plan->columns_to_update ? "" : "no ",
-                             plan->target, domain->columns_to_update ? "" : "out");
+                             "has %sCOLUMNS TO UPDATE, and %s was kept %s", plan->columns_to_update ? "" : "no ",
+                             plan->target, domain->columns_to_update ? "with it" : "without");
   if (ignores != ignored_before)
     return set_choice_drift (plan, SLUICE_ERROR_AUTOCDC_INVALID_STATE_IGNORE_NULL_DRIFT, error,
-                             "has %sIGNORE NULL UPDATES, %s was kept with%s", ignores ? "" : "no ", plan->target,
-                             ignored_before ? "" : "out");
+                             "has %sIGNORE NULL UPDATES, and %s was kept %s", ignores ? "" : "no ", plan->target,
+                             ignored_before ? "with it" : "without");
   for (guint i = 0; i < domain->fields->len; i++) {
     const char *column = ((GStrv) domain->fields->pdata[i])[0];
     gboolean before = autocdc_domain_ignores_null (domain, column),

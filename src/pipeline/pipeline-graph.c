@@ -22,6 +22,7 @@ typedef enum { NEW, OPEN, DONE } Colour;
 /* What the graph knows of one dataset. */
 typedef struct {
   GPtrArray *inputs; /* of PipelineDataset, each once */
+  GPtrArray *names;  /* of char *: every input of a view by name */
   BaseType *schema;  /* (nullable) */
   AutoCdcPlan *plan; /* (nullable): of its first AUTO CDC flow */
   gboolean failed;   /* itself, or something above it */
@@ -84,6 +85,16 @@ add_edge (Node *node, PipelineDataset *input)
     g_ptr_array_add (node->inputs, input);
 }
 
+/* @name: (transfer full): once, however often a query reads it */
+static void
+add_name (GPtrArray *names, char *name)
+{
+  if (names == NULL || g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
+    g_free (name);
+  else
+    g_ptr_array_add (names, name);
+}
+
 /* The dataset whose changes `table_changes('t', …)` reads; NULL for any other function. */
 static PipelineDataset *
 dataset_of_changes (const Collect *collect, const SqlExpr *call)
@@ -108,8 +119,8 @@ collect_reference (const SqlRelation *relation, gpointer data)
     PipelineDataset *changed = dataset_of_changes (collect, relation->u.function.call);
     if (changed != NULL)
       add_edge (collect->node, changed);
-    if (collect->names != NULL && !pipeline_is_version_function (relation->u.function.call))
-      g_ptr_array_add (collect->names, sql_print_relation (relation));
+    if (!pipeline_is_version_function (relation->u.function.call))
+      add_name (collect->names, sql_print_relation (relation));
     return;
   }
   const SqlName *name = &relation->u.table.name;
@@ -120,8 +131,7 @@ collect_reference (const SqlRelation *relation, gpointer data)
       name->n <= 3 ? pipeline_project_find (collect->graph->project, parts, name->n, collect->place->schema) : NULL;
   if (input != NULL)
     add_edge (collect->node, input);
-  if (collect->names != NULL)
-    g_ptr_array_add (collect->names, input != NULL ? g_strdup (input->label) : sql_name_text (name));
+  add_name (collect->names, input != NULL ? g_strdup (input->label) : sql_name_text (name));
 }
 
 /* What an AUTO CDC flow reads. */
@@ -141,7 +151,8 @@ collect_edges (PipelineGraph *graph)
 {
   for (guint i = 0; i < pipeline_project_n_datasets (graph->project); i++) {
     PipelineDataset *dataset = pipeline_project_dataset (graph->project, i);
-    Collect collect = { graph, &graph->nodes[i], &dataset->place, NULL };
+    Collect collect = { graph, &graph->nodes[i], &dataset->place,
+                        dataset->view != NULL ? graph->nodes[i].names : NULL };
     if (pipeline_dataset_view_query (dataset) != NULL)
       sql_query_each_reference (pipeline_dataset_view_query (dataset), collect_reference, &collect);
   }
@@ -177,8 +188,11 @@ visit (PipelineGraph *graph, PipelineDataset *dataset)
       visit (graph, input);
     if (below->colour == OPEN) {
       GError *error = NULL;
-      base_error_set (&error, SLUICE_ERROR_CIRCULAR_DEPENDENCY,
-                      "The datasets `%s` and `%s` depend on each other in a circle", dataset->label, input->label);
+      if (dataset == input)
+        base_error_set (&error, SLUICE_ERROR_CIRCULAR_DEPENDENCY, "The dataset `%s` reads itself", dataset->label);
+      else
+        base_error_set (&error, SLUICE_ERROR_CIRCULAR_DEPENDENCY,
+                        "The datasets `%s` and `%s` depend on each other in a circle", dataset->label, input->label);
       add_problem (graph, &dataset->place, &dataset->position, error);
       node->failed = TRUE;
     }
@@ -236,9 +250,14 @@ check_owner (PipelineGraph *graph, const PipelineDataset *dataset, const Catalog
       base_error_set_hint (error, "drop it, or give the dataset another name");
     return FALSE;
   }
-  if (graph->pipeline_id == NULL || strcmp (entry->owner_pipeline, graph->pipeline_id) != 0)
-    return base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_MANAGED_BY_OTHER_PIPELINE,
-                           "`%s` is managed by the pipeline %s", dataset->label, entry->owner_pipeline);
+  if (graph->pipeline_id == NULL || strcmp (entry->owner_pipeline, graph->pipeline_id) != 0) {
+    base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_MANAGED_BY_OTHER_PIPELINE, "`%s` is managed by the pipeline %s",
+                    dataset->label, entry->owner_pipeline);
+    base_error_set_hint (error,
+                         "a pipeline is known by what is in its `storage`: look whether the spec file still names "
+                         "that directory, or give the dataset another name");
+    return FALSE;
+  }
   if (entry->kind == kinds[dataset->kind])
     return TRUE;
   base_error_set (error, SLUICE_ERROR_TABLE_ALREADY_EXISTS, "`%s` was a %s before; its kind cannot change",
@@ -740,8 +759,10 @@ pipeline_graph_new (const PipelineBindingOptions *options, Store *storage, const
   graph->order = g_ptr_array_new ();
   graph->flow_inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
   graph->flow_warnings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n; i++) {
     graph->nodes[i].inputs = g_ptr_array_new ();
+    graph->nodes[i].names = g_ptr_array_new_with_free_func (g_free);
+  }
   collect_edges (graph);
   for (guint i = 0; i < n; i++)
     if (graph->nodes[i].colour == NEW)
@@ -760,6 +781,7 @@ pipeline_graph_free (PipelineGraph *graph)
     return;
   for (guint i = 0; i < pipeline_project_n_datasets (graph->project); i++) {
     g_ptr_array_unref (graph->nodes[i].inputs);
+    g_ptr_array_unref (graph->nodes[i].names);
     base_type_unref (graph->nodes[i].schema);
     autocdc_plan_unref (graph->nodes[i].plan);
   }
@@ -848,10 +870,9 @@ inputs_text (const PipelineGraph *graph, const PipelineDataset *dataset)
     for (guint k = 0; names[k] != NULL; k++)
       g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", names[k]);
   }
-  for (guint i = 0; dataset->view != NULL && i < graph->nodes[dataset->index].inputs->len; i++)
-    g_string_append_printf (
-        text, "%s%s", text->len > 0 ? ", " : "",
-        ((const PipelineDataset *) g_ptr_array_index (graph->nodes[dataset->index].inputs, i))->label);
+  for (guint i = 0; i < graph->nodes[dataset->index].names->len; i++)
+    g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "",
+                            (const char *) g_ptr_array_index (graph->nodes[dataset->index].names, i));
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 

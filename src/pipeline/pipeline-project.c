@@ -425,6 +425,8 @@ settle_targets (Reader *reader, GPtrArray *pending)
     PipelineDataset *target = g_hash_table_lookup (reader->project->by_name, key);
     PipelineFlow *flow = waiting->flow;
     reader->file = flow->place.file;
+    if (target == NULL && reader->unread)
+      continue; /* it may be what the statement that did not parse declares */
     if (target == NULL)
       problem (reader, &waiting->target->position, SLUICE_ERROR_PIPELINE_FLOW_TARGET_NOT_FOUND,
                "The target `%s` of the flow `%s` is not declared; add CREATE STREAMING TABLE %s", waiting->name,

@@ -136,6 +136,13 @@ class NewProject(Project):
         self.assertEqual(events[0]["event_type"], "create_update")
         self.assertEqual(json.loads(events[-1]["details"]), {"update_progress": {"state": "COMPLETED"}})
 
+    def test_a_graph_names_what_is_read_once(self):
+        self.write_project(GOOD + "CREATE TEMPORARY VIEW v AS SELECT id FROM read_files('${source}', format => 'json', schema => 'id BIGINT');\n"
+                           "CREATE MATERIALIZED VIEW m AS SELECT a.id FROM v a JOIN v b ON a.id = b.id;\n")
+        graph = self.run_sluice("graph").stdout
+        self.assertRegex(graph, r"v \(temporary view\) <- read_files\(")
+        self.assertIn("m (materialized view) <- v\n", graph)
+
     def test_dry_run_writes_nothing(self):
         self.init()
         before = sorted(self.here.rglob("*"))

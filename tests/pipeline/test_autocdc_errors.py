@@ -176,6 +176,13 @@ class Mistakes(unittest.TestCase):
         self.assertIn("1 problem;", result.stderr)
         self.assertRegex(result.stderr, r"hint: the clauses are .*\bSEQUENCE BY\b")
 
+    def test_a_misspelt_target_is_one_problem(self):
+        with Project(SOURCE + TARGET.replace("STREAMING", "STREMING") + flow(SECOND)) as p:
+            p.add_file(ROWS, "src")
+            result = p.run(command="dry-run")
+        self.assertIn("[PARSE_SYNTAX_ERROR]", result.stderr)
+        self.assertIn("1 problem;", result.stderr)
+
     def test_a_source_is_named_where_it_stands(self):
         for source in ("STREAM(nothing)", "STREAM read_files('${source}/src', fromat => 'json')", "SNAPSHOT (SELECT nothing FROM src)"):
             clauses = "" if source.startswith("SNAPSHOT") else SECOND
