@@ -413,7 +413,9 @@ check_memory (const AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_AUXILIARY_TABLE_PROPERTY_MISSING,
                   "%s has no domain %s any more, and flow %s has written batches into it", work->plan->target,
                   AUTOCDC_DOMAIN, work->plan->name);
-  base_error_set_hint (error, "a full refresh of %s begins anew", work->plan->target);
+  base_error_set_hint (
+      error, "a full refresh of %s begins anew%s", work->plan->target,
+      work->plan->type == AUTOCDC_BITEMPORAL ? "" : "; ALTER STREAMING TABLE … ADOPT takes its rows as history");
   return FALSE;
 }
 

@@ -119,6 +119,8 @@ fitted_type (const AutoCdcPlan *plan, const char *name, const BaseType *target, 
                          "with the table property " TYPE_WIDENING " = true the target follows; without it, cast the "
                          "column in the source or refresh %s fully",
                          plan->target);
+  else
+    base_error_set_hint (error, "cast the column in a view that the flow reads, or refresh %s fully", plan->target);
   return NULL;
 }
 
@@ -287,10 +289,12 @@ given_columns (const AutoCdcPlan *plan, GError **error)
       base_struct_builder_add (others, field->name, field->type, TRUE, NULL);
   }
   theirs = base_struct_builder_end (g_steal_pointer (&others));
-  if (!(both = autocdc_schema_unite (plan, theirs, mine, &differs)))
+  if (!(both = autocdc_schema_unite (plan, theirs, mine, &differs))) {
     base_error_set (error, SLUICE_ERROR_AUTOCDC_INVALID_STATE_COLUMN_TYPE_DRIFT,
                     "flow %s: column %s is of another type than other flows give it to %s", plan->name, differs,
                     plan->target);
+    base_error_set_hint (error, "cast the column to one type in views that the flows read");
+  }
   return both;
 }
 
