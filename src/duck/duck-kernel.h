@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 
 typedef enum {
   DUCK_KERNEL_PLAIN = 0,
-  /* The kernel sees NULL arguments and decides. Without it a row with a NULL argument is NULL, and duck_kernel_skip() is TRUE. */
+  /* The kernel sees NULL arguments and decides. Without it a row with a NULL argument is NULL, and duck_kernel_next() passes over it. */
   DUCK_KERNEL_NULLS = 1 << 0,
   /* Called for every row, never folded, never shared (ai_*, counters). */
   DUCK_KERNEL_VOLATILE = 1 << 1,
@@ -40,6 +40,15 @@ static inline gboolean
 duck_kernel_skip (const DuckKernelCall *call, guint row)
 {
   return call->valid != NULL && ((call->valid[row / 64] >> (row % 64)) & 1) == 0;
+}
+
+/* The loop of a kernel: `for (guint row = 0; duck_kernel_next (call, &row); row++)` runs over the rows to compute. */
+static inline gboolean
+duck_kernel_next (const DuckKernelCall *call, guint *row)
+{
+  while (*row < call->n_rows && duck_kernel_skip (call, *row))
+    (*row)++;
+  return *row < call->n_rows;
 }
 
 /* The type of an argument (struct field names). Borrowed until the call ends. */

@@ -592,11 +592,9 @@ json_row (const DuckKernelCall *call, GError **error)
   g_autoptr (GString) buffer = g_string_new (NULL);
   Work work = { .converter = converter, .spans = spans, .buffer = buffer };
 
-  for (guint row = 0; row < call->n_rows; row++) {
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     FilesJsonSpan record, path;
     gsize size;
-    if (duck_kernel_skip (call, row))
-      continue;
     record.at = duck_vector_string (&call->args[0], row, &size);
     record.end = record.at + size;
     path.at = duck_vector_string (&call->args[1], row, &size);
@@ -660,10 +658,8 @@ json_records (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (GArray) records = g_array_new (FALSE, FALSE, sizeof (FilesJsonSpan));
 
-  for (guint row = 0; row < call->n_rows; row++) {
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
-    if (duck_kernel_skip (call, row))
-      continue;
     const char *content = duck_vector_string (&call->args[0], row, &size);
     g_autofree char *valid = files_packed_text (content, size, error);
     if (valid == NULL)
@@ -691,10 +687,8 @@ json_records (const DuckKernelCall *call, GError **error)
 static gboolean
 file_text (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
-    if (duck_kernel_skip (call, row))
-      continue;
     const char *content = duck_vector_string (&call->args[0], row, &size);
     g_autofree char *text = files_packed_text (content, size, error);
     if (text == NULL)

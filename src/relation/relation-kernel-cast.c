@@ -598,9 +598,7 @@ static gboolean
 cast_run (const DuckKernelCall *call, GError **error)
 {
   const CastBind *bind = call->bind_data;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     if (!relation_convert_value (&bind->convert, bind->from, &call->args[0], row, bind->to, call->result, row, error))
       return FALSE;
   }

@@ -13,9 +13,7 @@ run_operation (const DuckKernelCall *call, DecimalOperation operation, int zero_
 {
   const DuckVector *a = &call->args[0];
   const DuckVector *b = &call->args[1];
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 y = duck_vector_int128 (b, row);
     if (zero_code >= 0 && y == 0) {
       if (!try_it)
@@ -123,9 +121,7 @@ quotient_run (const DuckKernelCall *call, GError **error)
 {
   const DuckVector *a = &call->args[0];
   const DuckVector *b = &call->args[1];
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 y = duck_vector_int128 (b, row);
     gint64 result;
     if (y == 0)
@@ -142,9 +138,7 @@ static gboolean
 round_run (const DuckKernelCall *call, GError **error)
 {
   const DuckVector *value = &call->args[0];
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     int scale = (int) duck_vector_int64 (&call->args[1], row);
     RelationRounding rounding = (RelationRounding) duck_vector_int64 (&call->args[2], row);
     RelationInt128 rounded, result;
@@ -164,9 +158,7 @@ round_run (const DuckKernelCall *call, GError **error)
 static gboolean
 round_integer_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     int scale = (int) duck_vector_int64 (&call->args[1], row);
     RelationInt128 result = duck_vector_int64 (&call->args[0], row);
     if (scale < 0) {

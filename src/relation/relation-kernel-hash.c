@@ -351,9 +351,7 @@ append_sha224 (GString *out, const char *bytes, gsize size)
 static gboolean
 digest_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     gint64 bits = duck_vector_int64 (&call->args[1], row);
@@ -381,9 +379,7 @@ digest_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 crc32_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     guint32 crc = 0xffffffffu;

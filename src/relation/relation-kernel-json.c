@@ -17,9 +17,7 @@
 static gboolean
 get_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *path = duck_vector_string (&call->args[1], row, &n);
@@ -41,9 +39,7 @@ get_run (const DuckKernelCall *call, GError **error)
 static gboolean
 field_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *name = duck_vector_string (&call->args[1], row, &n);
@@ -66,9 +62,7 @@ field_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 array_length_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (RelationJson) json = relation_json_parse (text, size, LENIENT);
@@ -83,9 +77,7 @@ array_length_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 object_keys_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (RelationJson) json = relation_json_parse (text, size, LENIENT);
@@ -414,9 +406,7 @@ static gboolean
 from_json_run (const DuckKernelCall *call, GError **error)
 {
   const JsonBind *bind = call->bind_data;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[1], row, &size);
     gsize blank = 0;
@@ -628,9 +618,7 @@ static gboolean
 to_json_run (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     const JsonBind *bind = call->bind_data;
     JsonWriter writer = { .bind = bind, .out = out };
     g_string_truncate (out, 0);

@@ -200,9 +200,7 @@ typedef enum { ITEM_ORDINAL, ITEM_INDEX, ITEM_GET, ITEM_TRY } ItemMode;
 static gboolean
 item_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     gint64 index = duck_vector_int64 (&call->args[1], row), n = (gint64) entry.length;
     ItemMode mode = (ItemMode) duck_vector_int64 (&call->args[2], row);
@@ -236,9 +234,7 @@ item_run (const DuckKernelCall *call, GError **error)
 static gboolean
 elt_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[1], row);
     gint64 index = duck_vector_int64 (&call->args[0], row);
     if (index < 1 || index > (gint64) entry.length)
@@ -254,9 +250,7 @@ elt_run (const DuckKernelCall *call, GError **error)
 static gboolean
 contains_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *child = &call->args[0].children[0];
     gboolean found = FALSE, has_null = FALSE;
@@ -277,9 +271,7 @@ contains_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 position_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *child = &call->args[0].children[0];
     gint64 position = 0;
@@ -294,9 +286,7 @@ position_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 overlap_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autoptr (ElementSet) set = element_set ();
     DuckListEntry a = duck_vector_list (&call->args[0], row), b = duck_vector_list (&call->args[1], row);
     gboolean has_null = FALSE, found = FALSE;
@@ -327,9 +317,7 @@ typedef enum { SET_DISTINCT, SET_UNION, SET_INTERSECT, SET_EXCEPT } SetOp;
 static gboolean
 run_set (const DuckKernelCall *call, SetOp op)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autoptr (ElementSet) seen = element_set ();
     g_autoptr (ElementSet) other = element_set ();
     g_autoptr (Elements) elements = elements_new ();
@@ -385,9 +373,7 @@ except_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 remove_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autoptr (Elements) elements = elements_new ();
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *child = &call->args[0].children[0];
@@ -482,9 +468,7 @@ repeat_run (const DuckKernelCall *call, GError **error)
 static gboolean
 slice_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     gint64 n = (gint64) entry.length;
     gint64 start = duck_vector_int64 (&call->args[1], row), length = duck_vector_int64 (&call->args[2], row);
@@ -509,9 +493,7 @@ slice_run (const DuckKernelCall *call, GError **error)
 static gboolean
 flatten_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *inner = &call->args[0].children[0];
     g_autoptr (Elements) elements = elements_new ();
@@ -549,9 +531,7 @@ compare_null_last (gconstpointer a, gconstpointer b, gpointer data)
 static gboolean
 sort_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     gint mode = (gint) duck_vector_int64 (&call->args[1], row);
     g_autoptr (Elements) elements = elements_new ();
@@ -567,9 +547,7 @@ sort_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 extreme_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *child = &call->args[0].children[0];
     gboolean largest = duck_vector_bool (&call->args[1], row);
@@ -638,9 +616,7 @@ concat_ws_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 map_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry keys = duck_vector_list (&call->args[0], row), values = duck_vector_list (&call->args[1], row);
     const DuckVector *key = &call->args[0].children[0];
     if (keys.length != values.length)
@@ -665,9 +641,7 @@ map_run (const DuckKernelCall *call, GError **error)
 static gboolean
 map_from_entries_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *item = &call->args[0].children[0];
     g_autoptr (ElementSet) seen = element_set ();
@@ -697,9 +671,7 @@ map_from_entries_run (const DuckKernelCall *call, GError **error)
 static gboolean
 map_value_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *keys = &call->args[0].children[0];
     guint64 i = entry.offset;
@@ -716,9 +688,7 @@ map_value_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 map_has_key_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     guint64 i = entry.offset;
     while (i < entry.offset + entry.length && compare_values (&call->args[0].children[0], i, &call->args[1], row) != 0)
@@ -733,9 +703,7 @@ map_has_key_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 sequence_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 start = duck_vector_int64 (&call->args[0], row), stop = duck_vector_int64 (&call->args[1], row);
     RelationInt128 step = duck_vector_int64 (&call->args[2], row);
     if (duck_vector_bool (&call->args[3], row))
@@ -758,9 +726,7 @@ static gboolean
 time_sequence_run (const DuckKernelCall *call, GError **error)
 {
   RelationKernels *kernels = call->user_data;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gboolean dates = call->args[0].kind == DUCK_KIND_DATE;
     gint64 unit = dates ? RELATION_US_PER_DAY : 1;
     gint64 start = duck_vector_int64 (&call->args[0], row) * unit,

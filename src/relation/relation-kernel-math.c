@@ -40,9 +40,7 @@ static gboolean
 run_integer (const DuckKernelCall *call, IntegerOp op, gboolean try_it, GError **error)
 {
   static const char *const names[] = { "add", "subtract", "multiply" };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 a = duck_vector_int64 (&call->args[0], row);
     RelationInt128 b = duck_vector_int64 (&call->args[1], row);
     RelationInt128 value = op == OP_ADD ? a + b : op == OP_SUBTRACT ? a - b : a * b;
@@ -112,9 +110,7 @@ integer_pmod (gint64 a, gint64 b)
 static gboolean
 run_remainder (const DuckKernelCall *call, gboolean positive, gboolean try_it, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gboolean floating = is_floating (call->result);
     double x = floating ? duck_vector_double (&call->args[0], row) : 0;
     double y = floating ? duck_vector_double (&call->args[1], row) : 0;
@@ -152,9 +148,7 @@ pmod_run (const DuckKernelCall *call, GError **error)
 static gboolean
 int_divide_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 a = duck_vector_int64 (&call->args[0], row);
     gint64 b = duck_vector_int64 (&call->args[1], row);
     if (b == 0)
@@ -169,9 +163,7 @@ int_divide_run (const DuckKernelCall *call, GError **error)
 static gboolean
 divide_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     double b = duck_vector_get (&call->args[1], double, row);
     if (b == 0)
       return base_error_set (error, SLUICE_ERROR_DIVIDE_BY_ZERO, "division by zero; try_divide gives NULL instead");
@@ -183,9 +175,7 @@ divide_run (const DuckKernelCall *call, GError **error)
 static gboolean
 run_sign (const DuckKernelCall *call, gboolean absolute, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 value = duck_vector_int64 (&call->args[0], row);
     if (store_integer (call->result, row, absolute && value >= 0 ? value : -value) != STORE_OK)
       return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW, "the opposite of a value does not fit its type");
@@ -207,9 +197,7 @@ abs_run (const DuckKernelCall *call, GError **error)
 static gboolean
 sum_long_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 sum = duck_vector_int128 (&call->args[0], row);
     if (sum < G_MININT64 || sum > G_MAXINT64)
       return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW,
@@ -223,9 +211,7 @@ sum_long_run (const DuckKernelCall *call, GError **error)
 static gboolean
 sum_decimal_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 sum = duck_vector_int128 (&call->args[0], row);
     if (!relation_decimal_fits (sum, call->result->width) && duck_vector_bool (&call->args[1], row)) {
       duck_vector_set_null (call->result, row);
@@ -247,9 +233,7 @@ static gboolean
 run_shift (const DuckKernelCall *call, ShiftOp op)
 {
   gboolean is_long = call->result->bytes == 8;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 value = duck_vector_int64 (&call->args[0], row);
     guint n = (guint) duck_vector_int64 (&call->args[1], row) & (is_long ? 63u : 31u);
     gint64 shifted;
@@ -283,10 +267,9 @@ shift_right_unsigned_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **err
 static gboolean
 bit_count_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++)
-    if (!duck_kernel_skip (call, row))
-      duck_vector_set (call->result, gint32, row,
-                       __builtin_popcountll ((unsigned long long) duck_vector_int64 (&call->args[0], row)));
+  for (guint row = 0; duck_kernel_next (call, &row); row++)
+    duck_vector_set (call->result, gint32, row,
+                     __builtin_popcountll ((unsigned long long) duck_vector_int64 (&call->args[0], row)));
   return TRUE;
 }
 
@@ -294,9 +277,7 @@ bit_count_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 bit_get_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 position = duck_vector_int64 (&call->args[1], row);
     gint64 n_bits = duck_vector_int64 (&call->args[2], row);
     if (position < 0 || position >= n_bits)
@@ -311,9 +292,7 @@ bit_get_run (const DuckKernelCall *call, GError **error)
 static gboolean
 factorial_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 n = duck_vector_int64 (&call->args[0], row);
     if (n < 0 || n > 20) {
       duck_vector_set_null (call->result, row);
@@ -391,9 +370,7 @@ round_decimal_text (double value, int scale, gboolean half_even)
 static gboolean
 round_double_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 scale = CLAMP (duck_vector_int64 (&call->args[1], row), -400, 400);
     store_double (call->result, row,
                   round_decimal_text (duck_vector_double (&call->args[0], row), (int) scale,
@@ -405,9 +382,7 @@ round_double_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 run_to_long (const DuckKernelCall *call, gboolean up, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     double value = duck_vector_double (&call->args[0], row);
     double whole = up ? ceil (value) : floor (value);
     if (isnan (whole))
@@ -435,9 +410,7 @@ floor_run (const DuckKernelCall *call, GError **error)
 #define REAL_FUNCTION(name, valid, value)                                                                              \
   static gboolean name##_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)                                \
   {                                                                                                                    \
-    for (guint row = 0; row < call->n_rows; row++) {                                                                   \
-      if (duck_kernel_skip (call, row))                                                                                \
-        continue;                                                                                                      \
+    for (guint row = 0; duck_kernel_next (call, &row); row++) {                                                        \
       double x = duck_vector_get (&call->args[0], double, row);                                                        \
       if (valid)                                                                                                       \
         duck_vector_set (call->result, double, row, value);                                                            \
@@ -478,9 +451,7 @@ REAL_FUNCTION (signum, TRUE, isnan (x) || x == 0 ? x : x > 0 ? 1.0 : -1.0)
 #define REAL_FUNCTION_2(name, valid, value)                                                                            \
   static gboolean name##_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)                                \
   {                                                                                                                    \
-    for (guint row = 0; row < call->n_rows; row++) {                                                                   \
-      if (duck_kernel_skip (call, row))                                                                                \
-        continue;                                                                                                      \
+    for (guint row = 0; duck_kernel_next (call, &row); row++) {                                                        \
       double x = duck_vector_get (&call->args[0], double, row);                                                        \
       double y = duck_vector_get (&call->args[1], double, row);                                                        \
       if (valid)                                                                                                       \
@@ -500,9 +471,7 @@ REAL_FUNCTION_2 (log_base, !(x <= 0) && !(y <= 0), log (y) / log (x))
 static gboolean
 width_bucket_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     double value = duck_vector_get (&call->args[0], double, row);
     double low = duck_vector_get (&call->args[1], double, row);
     double high = duck_vector_get (&call->args[2], double, row);

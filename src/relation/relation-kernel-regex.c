@@ -71,9 +71,7 @@ like (const char *text, gsize size, const char *pattern, gsize n, gunichar escap
 static gboolean
 like_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n, m;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *pattern = duck_vector_string (&call->args[1], row, &n);
@@ -176,9 +174,7 @@ static gboolean
 rlike_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gboolean found;
@@ -195,9 +191,7 @@ static gboolean
 extract_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 group = duck_vector_int64 (&call->args[2], row);
@@ -234,9 +228,7 @@ static gboolean
 extract_all_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 group = duck_vector_int64 (&call->args[2], row);
@@ -269,9 +261,7 @@ static gboolean
 run_find (const DuckKernelCall *call, FindWhat what, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     if (!matcher_row (&matcher, row, error))
@@ -311,9 +301,7 @@ static gboolean
 substr_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gboolean found;
@@ -375,9 +363,7 @@ replace_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *by = duck_vector_string (&call->args[2], row, &n);
@@ -441,9 +427,7 @@ static gboolean
 split_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
@@ -464,9 +448,7 @@ str_to_map_run (const DuckKernelCall *call, GError **error)
   g_auto (Matcher) entries = { .call = call };
   g_autoptr (GString) inner_text = g_string_new (NULL);
   g_auto (Matcher) inner = { .call = call };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, entry_size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     duck_vector_string (&call->args[1], row, &entry_size);

@@ -84,9 +84,7 @@ static gboolean
 run_case (const DuckKernelCall *call, CaseFunction function, char (*ascii) (char))
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_string_truncate (out, 0);
@@ -117,9 +115,7 @@ initcap_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
   g_autoptr (GString) lower = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_string_truncate (out, 0);
@@ -143,9 +139,7 @@ static gboolean
 substring_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   gboolean bytes = call->args[0].kind == DUCK_KIND_BLOB;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 n = bytes ? (gint64) size : relation_utf8_n_chars (text, size);
@@ -166,9 +160,7 @@ static gboolean
 right_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   gboolean bytes = call->args[0].kind == DUCK_KIND_BLOB;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 n = bytes ? (gint64) size : relation_utf8_n_chars (text, size);
@@ -183,9 +175,7 @@ right_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 substring_index_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *delimiter = duck_vector_string (&call->args[1], row, &n);
@@ -225,9 +215,7 @@ substring_index_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 trim_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *set = duck_vector_string (&call->args[1], row, &n);
@@ -260,9 +248,7 @@ pad_run (const DuckKernelCall *call, GError **error)
 {
   gboolean bytes = call->args[0].kind == DUCK_KIND_BLOB;
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, pad_size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 length = MAX (duck_vector_int64 (&call->args[1], row), 0);
@@ -296,9 +282,7 @@ static gboolean
 repeat_run (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 n = size == 0 ? 0 : MAX (duck_vector_int64 (&call->args[1], row), 0);
@@ -315,9 +299,7 @@ repeat_run (const DuckKernelCall *call, GError **error)
 static gboolean
 reverse_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autofree char *out = g_malloc (size + 1);
@@ -363,9 +345,7 @@ locate_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 find_in_set_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize n, size;
     const char *word = duck_vector_string (&call->args[0], row, &n);
     const char *list = duck_vector_string (&call->args[1], row, &size);
@@ -394,9 +374,7 @@ static gboolean
 replace_run (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n, m;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *search = duck_vector_string (&call->args[1], row, &n);
@@ -424,9 +402,7 @@ static gboolean
 translate_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n, m;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *from = duck_vector_string (&call->args[1], row, &n);
@@ -456,9 +432,7 @@ overlay_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   gboolean bytes = call->args[0].kind == DUCK_KIND_BLOB;
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, m;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *by = duck_vector_string (&call->args[1], row, &m);
@@ -485,9 +459,7 @@ overlay_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 split_part_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *delimiter = duck_vector_string (&call->args[1], row, &n);
@@ -523,9 +495,7 @@ split_part_run (const DuckKernelCall *call, GError **error)
 static gboolean
 ascii_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     duck_vector_set (call->result, gint32, row, size == 0 ? 0 : (gint32) g_utf8_get_char (text));
@@ -536,9 +506,7 @@ ascii_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 chr_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 code = duck_vector_int64 (&call->args[0], row);
     char text[8];
     if (code < 0)
@@ -554,9 +522,7 @@ soundex_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   /* Digits of A…Z; 0 = a vowel, which separates, 7 = H and W, which do not. */
   static const char codes[] = "01230127022455012623017202";
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     if (size == 0 || !g_ascii_isalpha (text[0])) {
@@ -587,9 +553,7 @@ soundex_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 levenshtein_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size_a, size_b;
     const char *text_a = duck_vector_string (&call->args[0], row, &size_a);
     const char *text_b = duck_vector_string (&call->args[1], row, &size_b);
@@ -649,9 +613,7 @@ static gboolean
 quote_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_string_assign (out, "'");
@@ -669,9 +631,7 @@ quote_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 luhn_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gboolean valid = size > 0;
@@ -692,9 +652,7 @@ luhn_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 is_valid_utf8_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) valid = g_string_new (NULL);
@@ -709,9 +667,7 @@ typedef enum { UTF8_MAKE, UTF8_VALIDATE, UTF8_TRY } Utf8What;
 static gboolean
 run_utf8 (const DuckKernelCall *call, Utf8What what, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) valid = g_string_new (NULL);
@@ -747,9 +703,7 @@ try_utf8_run (const DuckKernelCall *call, GError **error)
 static gboolean
 ascii_only_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     if (!is_ascii (text, size))

@@ -9,9 +9,7 @@
 static gboolean
 base64_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     g_autofree char *text = g_base64_encode ((const guchar *) bytes, size);
@@ -53,9 +51,7 @@ static const char base32_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 static gboolean
 run_decode (const DuckKernelCall *call, const char *alphabet, int bits)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) out = g_string_new (NULL);
@@ -79,9 +75,7 @@ unbase32_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 base32_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) out = g_string_new (NULL);
@@ -124,9 +118,7 @@ append_unhex (GString *out, const char *text, gsize size)
 static gboolean
 unhex_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) out = g_string_new (NULL);
@@ -146,9 +138,7 @@ unhex_run (const DuckKernelCall *call, GError **error)
 static gboolean
 url_encode_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) out = g_string_new (NULL);
@@ -169,9 +159,7 @@ url_encode_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 url_decode_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) bytes = g_string_new (NULL);
@@ -436,9 +424,7 @@ encode_text (GString *out, const char *text, gsize size, Charset charset)
 static gboolean
 encode_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     const char *name = duck_vector_string (&call->args[1], row, &n);
@@ -517,9 +503,7 @@ decode_bytes (GString *out, const char *bytes, gsize size, Charset charset)
 static gboolean
 decode_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size, n;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     const char *name = duck_vector_string (&call->args[1], row, &n);
@@ -540,9 +524,7 @@ decode_run (const DuckKernelCall *call, GError **error)
 static gboolean
 conv_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 from = duck_vector_int64 (&call->args[1], row), to = duck_vector_int64 (&call->args[2], row);
@@ -592,9 +574,7 @@ conv_run (const DuckKernelCall *call, GError **error)
 static gboolean
 format_number_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gboolean negative = size > 0 && text[0] == '-';

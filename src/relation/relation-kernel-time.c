@@ -100,11 +100,11 @@ set_us (DuckVector *result, guint row, RelationInt128 us, GError **error)
 static gboolean
 add_months_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++)
-    if (!duck_kernel_skip (call, row) && !set_date (call->result, row,
-                                                    relation_civil_add_months (duck_vector_int64 (&call->args[0], row),
-                                                                               duck_vector_int64 (&call->args[1], row)),
-                                                    error))
+  for (guint row = 0; duck_kernel_next (call, &row); row++)
+    if (!set_date (call->result, row,
+                   relation_civil_add_months (duck_vector_int64 (&call->args[0], row),
+                                              duck_vector_int64 (&call->args[1], row)),
+                   error))
       return FALSE;
   return TRUE;
 }
@@ -123,9 +123,7 @@ wall_add_months_days (gint64 wall, gint64 months, gint64 days)
 static gboolean
 instant_add_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     const RelationZone *zone = zone_at (call, 4, row, error);
     if (zone == NULL)
       return FALSE;
@@ -147,9 +145,7 @@ instant_add_run (const DuckKernelCall *call, GError **error)
 static gboolean
 wall_add_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 months = duck_vector_int64 (&call->args[1], row), days = duck_vector_int64 (&call->args[2], row);
     if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
       return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
@@ -164,9 +160,7 @@ wall_add_run (const DuckKernelCall *call, GError **error)
 static gboolean
 run_add_us (const DuckKernelCall *call, gboolean wall, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 us = duck_vector_int64 (&call->args[1], row);
     if (duck_vector_bool (&call->args[2], row))
       us = -us;
@@ -206,9 +200,7 @@ typedef enum { CALENDAR_DATE, CALENDAR_WALL, CALENDAR_INSTANT } CalendarTime;
 static gboolean
 run_add_calendar (const DuckKernelCall *call, CalendarTime what, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckInterval interval = duck_vector_interval (&call->args[1], row);
     int sign = duck_vector_bool (&call->args[2], row) ? -1 : 1;
     gint64 months = (gint64) interval.months * sign, days = (gint64) interval.days * sign;
@@ -261,9 +253,7 @@ typedef gint64 (*ZoneShift) (const RelationZone *zone, gint64 us);
 static gboolean
 run_shift (const DuckKernelCall *call, ZoneShift shift, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     const RelationZone *zone = zone_at (call, 1, row, error);
     if (zone == NULL)
       return FALSE;
@@ -374,9 +364,7 @@ unit_us (Unit unit)
 static gboolean
 date_trunc_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     Unit unit = unit_from_text (text, size, TRUE);
@@ -404,9 +392,7 @@ date_trunc_run (const DuckKernelCall *call, GError **error)
 static gboolean
 trunc_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[1], row, &size);
     Unit unit = unit_from_text (text, size, TRUE);
@@ -445,9 +431,7 @@ whole_months (gint64 from, gint64 to)
 static gboolean
 timestamp_diff_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 from = duck_vector_int64 (&call->args[1], row), to = duck_vector_int64 (&call->args[2], row);
@@ -484,9 +468,7 @@ timestamp_diff_run (const DuckKernelCall *call, GError **error)
 static gboolean
 months_between_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationCivil a, b;
     relation_civil_from_us (duck_vector_int64 (&call->args[0], row), &a);
     relation_civil_from_us (duck_vector_int64 (&call->args[1], row), &b);
@@ -520,9 +502,7 @@ fields_error (GError **error, gboolean *try_null, gboolean try_it)
 static gboolean
 make_date_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationCivil civil = { .year = duck_vector_int64 (&call->args[0], row),
                             .month = (int) duck_vector_int64 (&call->args[1], row),
                             .day = (int) duck_vector_int64 (&call->args[2], row) };
@@ -540,9 +520,7 @@ static gboolean
 make_timestamp_run (const DuckKernelCall *call, GError **error)
 {
   const TimeBind *bind = call->bind_data;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 seconds_us = duck_vector_int64 (&call->args[5], row);
     gboolean try_it = duck_vector_bool (&call->args[7], row), is_null = FALSE;
     /* Exactly 60 seconds is the next minute. */
@@ -589,9 +567,7 @@ bind_make_timestamp (const DuckKernelBind *bind, gpointer user_data, gpointer *b
 static gboolean
 timestamp_units_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 us =
         (RelationInt128) duck_vector_int64 (&call->args[0], row) * duck_vector_int64 (&call->args[1], row);
     if (!set_us (call->result, row, us, error))
@@ -607,9 +583,7 @@ next_day_run (const DuckKernelCall *call, GError **error)
   static const char *const names[] = { "MO",     "MON",       "MONDAY", "TU",       "TUE",      "TUESDAY", "WE",
                                        "WED",    "WEDNESDAY", "TH",     "THU",      "THURSDAY", "FR",      "FRI",
                                        "FRIDAY", "SA",        "SAT",    "SATURDAY", "SU",       "SUN",     "SUNDAY" };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[1], row, &size);
     gsize index = 0;
@@ -649,9 +623,7 @@ enum {
 static gboolean
 time_field_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationCivil civil;
     gint64 us = duck_vector_int64 (&call->args[1], row);
     gint64 days = relation_floor_div (us, RELATION_US_PER_DAY);
@@ -711,10 +683,9 @@ static gboolean
 day_name_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   static const char *const names[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
-  for (guint row = 0; row < call->n_rows; row++)
-    if (!duck_kernel_skip (call, row))
-      duck_vector_set_string (call->result, row,
-                              names[relation_civil_iso_weekday (duck_vector_int64 (&call->args[0], row)) - 1], 3);
+  for (guint row = 0; duck_kernel_next (call, &row); row++)
+    duck_vector_set_string (call->result, row,
+                            names[relation_civil_iso_weekday (duck_vector_int64 (&call->args[0], row)) - 1], 3);
   return TRUE;
 }
 
@@ -723,9 +694,7 @@ month_name_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   static const char *const names[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 year;
     int month, day;
     relation_civil_from_days (duck_vector_int64 (&call->args[0], row), &year, &month, &day);
@@ -757,9 +726,7 @@ date_format_run (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (RelationPattern) own = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     const RelationPattern *pattern = pattern_at (call, 1, row, FALSE, &own, error);
     const RelationZone *zone = pattern == NULL ? NULL : zone_at (call, 2, row, error);
     if (zone == NULL)
@@ -792,9 +759,7 @@ run_parse (const DuckKernelCall *call, ParseResult what, GError **error)
 {
   g_autoptr (RelationPattern) own = NULL;
   RelationKernels *kernels = call->user_data;
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     const RelationPattern *pattern = pattern_at (call, 1, row, TRUE, &own, error);
     const RelationZone *zone = pattern == NULL ? NULL : zone_at (call, 2, row, error);
     if (zone == NULL)
@@ -851,9 +816,7 @@ parse_date_run (const DuckKernelCall *call, GError **error)
 static gboolean
 interval_scale_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 value = duck_vector_int64 (&call->args[0], row);
     const DuckVector *number = &call->args[1];
     gboolean divide = duck_vector_bool (&call->args[2], row), try_it = duck_vector_bool (&call->args[3], row);
@@ -893,9 +856,7 @@ interval_scale_run (const DuckKernelCall *call, GError **error)
 static gboolean
 interval_add_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 b = duck_vector_int64 (&call->args[1], row);
     RelationInt128 sum = duck_vector_int64 (&call->args[0], row) + (duck_vector_bool (&call->args[2], row) ? -b : b);
     gboolean is_months = call->result->bytes == 4;
@@ -914,9 +875,7 @@ interval_add_run (const DuckKernelCall *call, GError **error)
 static gboolean
 make_dt_interval_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 us = (RelationInt128) duck_vector_int64 (&call->args[0], row) * RELATION_US_PER_DAY +
                         (RelationInt128) duck_vector_int64 (&call->args[1], row) * 3600000000 +
                         (RelationInt128) duck_vector_int64 (&call->args[2], row) * 60000000 +
@@ -933,9 +892,7 @@ make_dt_interval_run (const DuckKernelCall *call, GError **error)
 static gboolean
 make_ym_interval_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 months = duck_vector_int64 (&call->args[0], row) * 12 + duck_vector_int64 (&call->args[1], row);
     if (months < G_MININT32 || months > G_MAXINT32)
       return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
@@ -949,9 +906,7 @@ make_ym_interval_run (const DuckKernelCall *call, GError **error)
 static gboolean
 make_interval_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 parts[7];
     for (guint i = 0; i < 7; i++)
       parts[i] = duck_vector_int64 (&call->args[i], row);
@@ -974,9 +929,7 @@ make_interval_run (const DuckKernelCall *call, GError **error)
 static gboolean
 time_bucket_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 width = duck_vector_int64 (&call->args[0], row);
     gint64 us = duck_vector_int64 (&call->args[1], row), origin = duck_vector_int64 (&call->args[2], row);
     if (width <= 0)

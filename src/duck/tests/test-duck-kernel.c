@@ -12,10 +12,8 @@ static DuckSession *session;
 static gboolean
 run_add (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckInt128 sum = 0;
-    if (duck_kernel_skip (call, row))
-      continue;
     for (guint i = 0; i < call->n_args; i++)
       sum += duck_vector_int128 (&call->args[i], row);
     duck_vector_set_int128 (call->result, row, sum);
@@ -40,9 +38,7 @@ run_n_nulls (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
 static gboolean
 run_json (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autoptr (GString) text = g_string_new (NULL);
     duck_vector_append_json (&call->args[0], duck_kernel_call_arg_type (call, 0), row, text);
     duck_vector_set_string (call->result, row, text->str, text->len);
@@ -54,9 +50,7 @@ run_json (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
 static gboolean
 run_nested (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 n = duck_vector_int64 (&call->args[0], row);
     if (n == 3) {
       duck_vector_set_null (call->result, row);
@@ -120,9 +114,7 @@ bind_suffix (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data
 static gboolean
 run_suffix (const DuckKernelCall *call, GError **error G_GNUC_UNUSED)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    if (duck_kernel_skip (call, row))
-      continue;
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autofree char *text = duck_vector_dup_string (&call->args[0], row);
     g_autofree char *all = g_strconcat (text, call->bind_data, NULL);
     duck_vector_set_string (call->result, row, all, strlen (all));
