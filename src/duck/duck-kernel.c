@@ -139,6 +139,7 @@ run_kernel (duckdb_function_info info, duckdb_data_chunk input, duckdb_vector ou
                           .n_args = n_args,
                           .args = args,
                           .result = &args[n_args],
+                          .variant = entry->kernel->variant,
                           .user_data = entry->user_data,
                           .bind_data = bind != NULL ? bind->data : NULL,
                           .handle = &state };

@@ -31,6 +31,7 @@ typedef struct {
   DuckVector *result;
   const guint64
       *valid;         /* rows whose arguments are all not NULL, as a validity mask; NULL = all, or DUCK_KERNEL_NULLS */
+  guint variant;      /* of the kernel */
   gpointer user_data; /* of duck_engine_add_kernels() */
   gpointer bind_data; /* what bind() made; shared by threads, read only */
   void *handle;       /* of this room only */
@@ -75,6 +76,7 @@ typedef struct {
   const char *result;                         /* type text; NULL: only instances by duck_engine_kernel_instance() */
   DuckKernelFlags flags;
   DuckKernelRun run;
+  guint variant;                 /* tells run() which of the kernels it serves is called */
   DuckKernelBindFunc bind;       /* (nullable) */
   GDestroyNotify free_bind_data; /* (nullable) */
 } DuckKernel;

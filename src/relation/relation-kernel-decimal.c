@@ -9,35 +9,6 @@ typedef gboolean (*DecimalOperation) (RelationInt128 a, guint scale_a, RelationI
                                       guint scale, RelationInt128 *result);
 
 static gboolean
-run_operation (const DuckKernelCall *call, DecimalOperation operation, int zero_code, gboolean try_it, GError **error)
-{
-  const DuckVector *a = &call->args[0];
-  const DuckVector *b = &call->args[1];
-  for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    RelationInt128 y = duck_vector_int128 (b, row);
-    if (zero_code >= 0 && y == 0) {
-      if (!try_it)
-        return base_error_set (error, (SluiceError) zero_code,
-                               "division by zero; try_divide or try_mod give NULL instead");
-      duck_vector_set_null (call->result, row);
-      continue;
-    }
-    RelationInt128 result;
-    if (!operation (duck_vector_int128 (a, row), a->scale, y, b->scale, call->result->width, call->result->scale,
-                    &result)) {
-      if (!try_it)
-        return base_error_set (error, SLUICE_ERROR_NUMERIC_VALUE_OUT_OF_RANGE_WITH_SUGGESTION,
-                               "a result cannot be represented as DECIMAL(%u, %u)", call->result->width,
-                               call->result->scale);
-      duck_vector_set_null (call->result, row);
-      continue;
-    }
-    duck_vector_set_int128 (call->result, row, result);
-  }
-  return TRUE;
-}
-
-static gboolean
 subtract (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint precision, guint scale,
           RelationInt128 *result)
 {
@@ -60,60 +31,51 @@ pmod (RelationInt128 a, guint scale_a, RelationInt128 b, guint scale_b, guint pr
          relation_decimal_remainder (sum, common, b, scale_b, precision, scale, result);
 }
 
+/* With OP_TRY a failure is NULL. */
+enum { OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_DIVIDE, OP_REMAINDER, OP_PMOD, OP_TRY = 8 };
+
+static const struct {
+  DecimalOperation run;
+  int zero_code; /* of a second operand of 0, -1 = none */
+} operations[] = {
+  [OP_ADD] = { relation_decimal_add, -1 },
+  [OP_SUBTRACT] = { subtract, -1 },
+  [OP_MULTIPLY] = { relation_decimal_multiply, -1 },
+  [OP_DIVIDE] = { relation_decimal_divide, SLUICE_ERROR_DIVIDE_BY_ZERO },
+  [OP_REMAINDER] = { relation_decimal_remainder, SLUICE_ERROR_REMAINDER_BY_ZERO },
+  [OP_PMOD] = { pmod, SLUICE_ERROR_REMAINDER_BY_ZERO },
+};
+
 static gboolean
-add_run (const DuckKernelCall *call, GError **error)
+operation_run (const DuckKernelCall *call, GError **error)
 {
-  return run_operation (call, relation_decimal_add, -1, FALSE, error);
-}
-static gboolean
-try_add_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_add, -1, TRUE, error);
-}
-static gboolean
-subtract_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, subtract, -1, FALSE, error);
-}
-static gboolean
-try_subtract_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, subtract, -1, TRUE, error);
-}
-static gboolean
-multiply_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_multiply, -1, FALSE, error);
-}
-static gboolean
-try_multiply_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_multiply, -1, TRUE, error);
-}
-static gboolean
-divide_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_divide, SLUICE_ERROR_DIVIDE_BY_ZERO, FALSE, error);
-}
-static gboolean
-try_divide_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_divide, SLUICE_ERROR_DIVIDE_BY_ZERO, TRUE, error);
-}
-static gboolean
-remainder_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_remainder, SLUICE_ERROR_REMAINDER_BY_ZERO, FALSE, error);
-}
-static gboolean
-try_remainder_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, relation_decimal_remainder, SLUICE_ERROR_REMAINDER_BY_ZERO, TRUE, error);
-}
-static gboolean
-pmod_run (const DuckKernelCall *call, GError **error)
-{
-  return run_operation (call, pmod, SLUICE_ERROR_REMAINDER_BY_ZERO, FALSE, error);
+  guint op = call->variant & ~(guint) OP_TRY;
+  int zero_code = operations[op].zero_code;
+  gboolean try_it = (call->variant & OP_TRY) != 0;
+  const DuckVector *a = &call->args[0];
+  const DuckVector *b = &call->args[1];
+  for (guint row = 0; duck_kernel_next (call, &row); row++) {
+    RelationInt128 y = duck_vector_int128 (b, row);
+    if (zero_code >= 0 && y == 0) {
+      if (!try_it)
+        return base_error_set (error, (SluiceError) zero_code,
+                               "division by zero; try_divide or try_mod give NULL instead");
+      duck_vector_set_null (call->result, row);
+      continue;
+    }
+    RelationInt128 result;
+    if (!operations[op].run (duck_vector_int128 (a, row), a->scale, y, b->scale, call->result->width,
+                             call->result->scale, &result)) {
+      if (!try_it)
+        return base_error_set (error, SLUICE_ERROR_NUMERIC_VALUE_OUT_OF_RANGE_WITH_SUGGESTION,
+                               "a result cannot be represented as DECIMAL(%u, %u)", call->result->width,
+                               call->result->scale);
+      duck_vector_set_null (call->result, row);
+      continue;
+    }
+    duck_vector_set_int128 (call->result, row, result);
+  }
+  return TRUE;
 }
 
 static gboolean
@@ -177,26 +139,26 @@ round_integer_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
-#define BINARY(sql_name, function)                                                                                     \
+#define BINARY(sql_name, which)                                                                                        \
   {                                                                                                                    \
-    .name = sql_name, .args = { "ANY", "ANY" }, .run = function                                                        \
+    .name = sql_name, .args = { "ANY", "ANY" }, .run = operation_run, .variant = which                                 \
   }
 
 const DuckKernel *
 relation_kernel_rows_decimal (guint *n)
 {
   static const DuckKernel rows[] = {
-    BINARY ("sluice_decimal_add", add_run),
-    BINARY ("sluice_decimal_subtract", subtract_run),
-    BINARY ("sluice_decimal_multiply", multiply_run),
-    BINARY ("sluice_decimal_divide", divide_run),
-    BINARY ("sluice_decimal_remainder", remainder_run),
-    BINARY ("sluice_decimal_pmod", pmod_run),
-    BINARY ("sluice_try_decimal_add", try_add_run),
-    BINARY ("sluice_try_decimal_subtract", try_subtract_run),
-    BINARY ("sluice_try_decimal_multiply", try_multiply_run),
-    BINARY ("sluice_try_decimal_divide", try_divide_run),
-    BINARY ("sluice_try_decimal_remainder", try_remainder_run),
+    BINARY ("sluice_decimal_add", OP_ADD),
+    BINARY ("sluice_decimal_subtract", OP_SUBTRACT),
+    BINARY ("sluice_decimal_multiply", OP_MULTIPLY),
+    BINARY ("sluice_decimal_divide", OP_DIVIDE),
+    BINARY ("sluice_decimal_remainder", OP_REMAINDER),
+    BINARY ("sluice_decimal_pmod", OP_PMOD),
+    BINARY ("sluice_try_decimal_add", OP_ADD | OP_TRY),
+    BINARY ("sluice_try_decimal_subtract", OP_SUBTRACT | OP_TRY),
+    BINARY ("sluice_try_decimal_multiply", OP_MULTIPLY | OP_TRY),
+    BINARY ("sluice_try_decimal_divide", OP_DIVIDE | OP_TRY),
+    BINARY ("sluice_try_decimal_remainder", OP_REMAINDER | OP_TRY),
     { .name = "sluice_decimal_quotient", .args = { "ANY", "ANY" }, .result = "BIGINT", .run = quotient_run },
     { .name = "sluice_decimal_round", .args = { "ANY", "INTEGER", "INTEGER" }, .run = round_run },
     { .name = "sluice_integer_round",

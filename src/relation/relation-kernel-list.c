@@ -312,11 +312,12 @@ overlap_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 
 /* ---- sets; (list[, list]) ---- */
 
-typedef enum { SET_DISTINCT, SET_UNION, SET_INTERSECT, SET_EXCEPT } SetOp;
+enum { SET_DISTINCT, SET_UNION, SET_INTERSECT, SET_EXCEPT };
 
 static gboolean
-run_set (const DuckKernelCall *call, SetOp op)
+set_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
+  guint op = call->variant;
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autoptr (ElementSet) seen = element_set ();
     g_autoptr (ElementSet) other = element_set ();
@@ -344,27 +345,6 @@ run_set (const DuckKernelCall *call, SetOp op)
     write_elements (call->result, row, elements);
   }
   return TRUE;
-}
-
-static gboolean
-distinct_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_set (call, SET_DISTINCT);
-}
-static gboolean
-union_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_set (call, SET_UNION);
-}
-static gboolean
-intersect_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_set (call, SET_INTERSECT);
-}
-static gboolean
-except_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_set (call, SET_EXCEPT);
 }
 
 /* ---- changing ---- */
@@ -817,10 +797,10 @@ relation_kernel_rows_list (guint *n)
     { .name = "sluice_array_contains", .args = { "ANY", "ANY" }, .result = "BOOLEAN", .run = contains_run },
     { .name = "sluice_array_position", .args = { "ANY", "ANY" }, .result = "BIGINT", .run = position_run },
     { .name = "sluice_arrays_overlap", .args = { "ANY", "ANY" }, .result = "BOOLEAN", .run = overlap_run },
-    { .name = "sluice_array_distinct", .args = { "ANY" }, .run = distinct_run },
-    { .name = "sluice_array_union", .args = { "ANY", "ANY" }, .run = union_run },
-    { .name = "sluice_array_intersect", .args = { "ANY", "ANY" }, .run = intersect_run },
-    { .name = "sluice_array_except", .args = { "ANY", "ANY" }, .run = except_run },
+    { .name = "sluice_array_distinct", .args = { "ANY" }, .run = set_run, .variant = SET_DISTINCT },
+    { .name = "sluice_array_union", .args = { "ANY", "ANY" }, .run = set_run, .variant = SET_UNION },
+    { .name = "sluice_array_intersect", .args = { "ANY", "ANY" }, .run = set_run, .variant = SET_INTERSECT },
+    { .name = "sluice_array_except", .args = { "ANY", "ANY" }, .run = set_run, .variant = SET_EXCEPT },
     { .name = "sluice_array_remove", .args = { "ANY", "ANY" }, .run = remove_run },
     { .name = "sluice_array_append", .args = { "ANY", "ANY", "BOOLEAN" }, .flags = NULLS, .run = append_run },
     { .name = "sluice_array_insert", .args = { "ANY", "INTEGER", "ANY" }, .flags = NULLS, .run = insert_run },

@@ -34,11 +34,13 @@ overflow_error (GError **error, const DuckVector *result, const char *what)
       "an overflow in %s; try_%s gives NULL instead", what, what);
 }
 
-typedef enum { OP_ADD, OP_SUBTRACT, OP_MULTIPLY } IntegerOp;
+/* With OP_TRY an overflow is NULL. */
+enum { OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_TRY = 4 };
 
 static gboolean
-run_integer (const DuckKernelCall *call, IntegerOp op, gboolean try_it, GError **error)
+integer_run (const DuckKernelCall *call, GError **error)
 {
+  guint op = call->variant & ~(guint) OP_TRY;
   static const char *const names[] = { "add", "subtract", "multiply" };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 a = duck_vector_int64 (&call->args[0], row);
@@ -46,42 +48,11 @@ run_integer (const DuckKernelCall *call, IntegerOp op, gboolean try_it, GError *
     RelationInt128 value = op == OP_ADD ? a + b : op == OP_SUBTRACT ? a - b : a * b;
     if (store_integer (call->result, row, value) == STORE_OK)
       continue;
-    if (!try_it)
+    if ((call->variant & OP_TRY) == 0)
       return overflow_error (error, call->result, names[op]);
     duck_vector_set_null (call->result, row);
   }
   return TRUE;
-}
-
-static gboolean
-add_run (const DuckKernelCall *call, GError **error)
-{
-  return run_integer (call, OP_ADD, FALSE, error);
-}
-static gboolean
-subtract_run (const DuckKernelCall *call, GError **error)
-{
-  return run_integer (call, OP_SUBTRACT, FALSE, error);
-}
-static gboolean
-multiply_run (const DuckKernelCall *call, GError **error)
-{
-  return run_integer (call, OP_MULTIPLY, FALSE, error);
-}
-static gboolean
-try_add_run (const DuckKernelCall *call, GError **error)
-{
-  return run_integer (call, OP_ADD, TRUE, error);
-}
-static gboolean
-try_subtract_run (const DuckKernelCall *call, GError **error)
-{
-  return run_integer (call, OP_SUBTRACT, TRUE, error);
-}
-static gboolean
-try_multiply_run (const DuckKernelCall *call, GError **error)
-{
-  return run_integer (call, OP_MULTIPLY, TRUE, error);
 }
 
 static gboolean
@@ -107,9 +78,12 @@ integer_pmod (gint64 a, gint64 b)
   return rest < 0 ? (gint64) (((RelationInt128) rest + b) % b) : rest;
 }
 
+enum { REMAINDER_SIGNED, REMAINDER_TRY, REMAINDER_POSITIVE };
+
 static gboolean
-run_remainder (const DuckKernelCall *call, gboolean positive, gboolean try_it, GError **error)
+remainder_run (const DuckKernelCall *call, GError **error)
 {
+  gboolean positive = call->variant == REMAINDER_POSITIVE;
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gboolean floating = is_floating (call->result);
     double x = floating ? duck_vector_double (&call->args[0], row) : 0;
@@ -117,7 +91,7 @@ run_remainder (const DuckKernelCall *call, gboolean positive, gboolean try_it, G
     gint64 a = floating ? 0 : duck_vector_int64 (&call->args[0], row);
     gint64 b = floating ? 0 : duck_vector_int64 (&call->args[1], row);
     if (floating ? y == 0 : b == 0) {
-      if (!try_it)
+      if (call->variant != REMAINDER_TRY)
         return base_error_set (error, SLUICE_ERROR_REMAINDER_BY_ZERO, "remainder by zero; try_mod gives NULL instead");
       duck_vector_set_null (call->result, row);
     } else if (floating) {
@@ -127,22 +101,6 @@ run_remainder (const DuckKernelCall *call, gboolean positive, gboolean try_it, G
       duck_vector_set_int128 (call->result, row, positive ? integer_pmod (a, b) : b == -1 ? 0 : a % b);
   }
   return TRUE;
-}
-
-static gboolean
-remainder_run (const DuckKernelCall *call, GError **error)
-{
-  return run_remainder (call, FALSE, FALSE, error);
-}
-static gboolean
-try_remainder_run (const DuckKernelCall *call, GError **error)
-{
-  return run_remainder (call, FALSE, TRUE, error);
-}
-static gboolean
-pmod_run (const DuckKernelCall *call, GError **error)
-{
-  return run_remainder (call, TRUE, FALSE, error);
 }
 
 static gboolean
@@ -172,26 +130,17 @@ divide_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
+enum { SIGN_NEGATE, SIGN_ABSOLUTE };
+
 static gboolean
-run_sign (const DuckKernelCall *call, gboolean absolute, GError **error)
+sign_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 value = duck_vector_int64 (&call->args[0], row);
-    if (store_integer (call->result, row, absolute && value >= 0 ? value : -value) != STORE_OK)
+    if (store_integer (call->result, row, call->variant == SIGN_ABSOLUTE && value >= 0 ? value : -value) != STORE_OK)
       return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW, "the opposite of a value does not fit its type");
   }
   return TRUE;
-}
-
-static gboolean
-negate_run (const DuckKernelCall *call, GError **error)
-{
-  return run_sign (call, FALSE, error);
-}
-static gboolean
-abs_run (const DuckKernelCall *call, GError **error)
-{
-  return run_sign (call, TRUE, error);
 }
 
 static gboolean
@@ -227,41 +176,25 @@ sum_decimal_run (const DuckKernelCall *call, GError **error)
 
 /* ---- bits ---- */
 
-typedef enum { SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_UNSIGNED } ShiftOp;
+enum { SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_UNSIGNED };
 
 static gboolean
-run_shift (const DuckKernelCall *call, ShiftOp op)
+shift_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   gboolean is_long = call->result->bytes == 8;
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 value = duck_vector_int64 (&call->args[0], row);
     guint n = (guint) duck_vector_int64 (&call->args[1], row) & (is_long ? 63u : 31u);
     gint64 shifted;
-    if (op == SHIFT_LEFT)
+    if (call->variant == SHIFT_LEFT)
       shifted = is_long ? (gint64) ((guint64) value << n) : (gint64) (gint32) ((guint32) value << n);
-    else if (op == SHIFT_RIGHT)
+    else if (call->variant == SHIFT_RIGHT)
       shifted = value >> n;
     else
       shifted = is_long ? (gint64) ((guint64) value >> n) : (gint64) (gint32) ((guint32) value >> n);
     duck_vector_set_int128 (call->result, row, shifted);
   }
   return TRUE;
-}
-
-static gboolean
-shift_left_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_shift (call, SHIFT_LEFT);
-}
-static gboolean
-shift_right_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_shift (call, SHIFT_RIGHT);
-}
-static gboolean
-shift_right_unsigned_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_shift (call, SHIFT_RIGHT_UNSIGNED);
 }
 
 static gboolean
@@ -379,12 +312,14 @@ round_double_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
   return TRUE;
 }
 
+enum { WHOLE_FLOOR, WHOLE_CEIL };
+
 static gboolean
-run_to_long (const DuckKernelCall *call, gboolean up, GError **error)
+whole_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     double value = duck_vector_double (&call->args[0], row);
-    double whole = up ? ceil (value) : floor (value);
+    double whole = call->variant == WHOLE_CEIL ? ceil (value) : floor (value);
     if (isnan (whole))
       whole = 0;
     if (!(whole >= -9223372036854775808.0 && whole < 9223372036854775808.0))
@@ -392,17 +327,6 @@ run_to_long (const DuckKernelCall *call, gboolean up, GError **error)
     duck_vector_set (call->result, gint64, row, (gint64) whole);
   }
   return TRUE;
-}
-
-static gboolean
-ceil_run (const DuckKernelCall *call, GError **error)
-{
-  return run_to_long (call, TRUE, error);
-}
-static gboolean
-floor_run (const DuckKernelCall *call, GError **error)
-{
-  return run_to_long (call, FALSE, error);
 }
 
 /* ---- functions of one or two real numbers; NULL where `valid` is false ---- */
@@ -503,29 +427,29 @@ width_bucket_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
   {                                                                                                                    \
     .name = "sluice_" #sql_name, .args = { "DOUBLE", "DOUBLE" }, .result = "DOUBLE", .run = sql_name##_run             \
   }
-#define INTEGERS(sql_name, function)                                                                                   \
+#define INTEGERS(sql_name, function, which)                                                                            \
   {                                                                                                                    \
-    .name = sql_name, .args = { "ANY", "ANY" }, .run = function                                                        \
+    .name = sql_name, .args = { "ANY", "ANY" }, .run = function, .variant = which                                      \
   }
 
 const DuckKernel *
 relation_kernel_rows_math (guint *n)
 {
   static const DuckKernel rows[] = {
-    INTEGERS ("sluice_add", add_run),
-    INTEGERS ("sluice_subtract", subtract_run),
-    INTEGERS ("sluice_multiply", multiply_run),
-    INTEGERS ("sluice_try_add", try_add_run),
-    INTEGERS ("sluice_try_subtract", try_subtract_run),
-    INTEGERS ("sluice_try_multiply", try_multiply_run),
-    INTEGERS ("sluice_remainder", remainder_run),
-    INTEGERS ("sluice_try_remainder", try_remainder_run),
-    INTEGERS ("sluice_pmod", pmod_run),
-    INTEGERS ("sluice_shift_left", shift_left_run),
-    INTEGERS ("sluice_shift_right", shift_right_run),
-    INTEGERS ("sluice_shift_right_unsigned", shift_right_unsigned_run),
-    { .name = "sluice_negate", .args = { "ANY" }, .run = negate_run },
-    { .name = "sluice_abs", .args = { "ANY" }, .run = abs_run },
+    INTEGERS ("sluice_add", integer_run, OP_ADD),
+    INTEGERS ("sluice_subtract", integer_run, OP_SUBTRACT),
+    INTEGERS ("sluice_multiply", integer_run, OP_MULTIPLY),
+    INTEGERS ("sluice_try_add", integer_run, OP_ADD | OP_TRY),
+    INTEGERS ("sluice_try_subtract", integer_run, OP_SUBTRACT | OP_TRY),
+    INTEGERS ("sluice_try_multiply", integer_run, OP_MULTIPLY | OP_TRY),
+    INTEGERS ("sluice_remainder", remainder_run, REMAINDER_SIGNED),
+    INTEGERS ("sluice_try_remainder", remainder_run, REMAINDER_TRY),
+    INTEGERS ("sluice_pmod", remainder_run, REMAINDER_POSITIVE),
+    INTEGERS ("sluice_shift_left", shift_run, SHIFT_LEFT),
+    INTEGERS ("sluice_shift_right", shift_run, SHIFT_RIGHT),
+    INTEGERS ("sluice_shift_right_unsigned", shift_run, SHIFT_RIGHT_UNSIGNED),
+    { .name = "sluice_negate", .args = { "ANY" }, .run = sign_run, .variant = SIGN_NEGATE },
+    { .name = "sluice_abs", .args = { "ANY" }, .run = sign_run, .variant = SIGN_ABSOLUTE },
     { .name = "sluice_int_divide", .args = { "BIGINT", "BIGINT" }, .result = "BIGINT", .run = int_divide_run },
     { .name = "sluice_sum_decimal", .args = { "ANY", "BOOLEAN" }, .run = sum_decimal_run },
     { .name = "sluice_sum_long", .args = { "HUGEINT" }, .result = "BIGINT", .run = sum_long_run },
@@ -534,8 +458,8 @@ relation_kernel_rows_math (guint *n)
     { .name = "sluice_bit_get", .args = { "BIGINT", "INTEGER", "INTEGER" }, .result = "TINYINT", .run = bit_get_run },
     { .name = "sluice_factorial", .args = { "INTEGER" }, .result = "BIGINT", .run = factorial_run },
     { .name = "sluice_round_double", .args = { "ANY", "INTEGER", "BOOLEAN" }, .run = round_double_run },
-    { .name = "sluice_ceil", .args = { "DOUBLE" }, .result = "BIGINT", .run = ceil_run },
-    { .name = "sluice_floor", .args = { "DOUBLE" }, .result = "BIGINT", .run = floor_run },
+    { .name = "sluice_ceil", .args = { "DOUBLE" }, .result = "BIGINT", .run = whole_run, .variant = WHOLE_CEIL },
+    { .name = "sluice_floor", .args = { "DOUBLE" }, .result = "BIGINT", .run = whole_run, .variant = WHOLE_FLOOR },
     { .name = "sluice_width_bucket",
       .args = { "DOUBLE", "DOUBLE", "DOUBLE", "BIGINT" },
       .result = "BIGINT",

@@ -255,10 +255,10 @@ extract_all_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
-typedef enum { FIND_COUNT, FIND_POSITION } FindWhat;
+enum { FIND_COUNT, FIND_POSITION };
 
 static gboolean
-run_find (const DuckKernelCall *call, FindWhat what, GError **error)
+find_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
@@ -274,7 +274,7 @@ run_find (const DuckKernelCall *call, FindWhat what, GError **error)
         return FALSE;
       if (!found)
         break;
-      if (what == FIND_POSITION) {
+      if (call->variant == FIND_POSITION) {
         result = (gint32) relation_utf8_n_chars (text, groups[0]) + 1;
         break;
       }
@@ -284,17 +284,6 @@ run_find (const DuckKernelCall *call, FindWhat what, GError **error)
     duck_vector_set (call->result, gint32, row, result);
   }
   return TRUE;
-}
-
-static gboolean
-count_run (const DuckKernelCall *call, GError **error)
-{
-  return run_find (call, FIND_COUNT, error);
-}
-static gboolean
-instr_run (const DuckKernelCall *call, GError **error)
-{
-  return run_find (call, FIND_POSITION, error);
 }
 
 static gboolean
@@ -510,8 +499,18 @@ relation_kernel_rows_regex (guint *n)
       .result = "VARCHAR[]",
       .run = extract_all_run,
       REGEX },
-    { .name = "sluice_regexp_count", .args = { "VARCHAR", "VARCHAR" }, .result = "INTEGER", .run = count_run, REGEX },
-    { .name = "sluice_regexp_instr", .args = { "VARCHAR", "VARCHAR" }, .result = "INTEGER", .run = instr_run, REGEX },
+    { .name = "sluice_regexp_count",
+      .args = { "VARCHAR", "VARCHAR" },
+      .result = "INTEGER",
+      .run = find_run,
+      .variant = FIND_COUNT,
+      REGEX },
+    { .name = "sluice_regexp_instr",
+      .args = { "VARCHAR", "VARCHAR" },
+      .result = "INTEGER",
+      .run = find_run,
+      .variant = FIND_POSITION,
+      REGEX },
     { .name = "sluice_regexp_substr", .args = { "VARCHAR", "VARCHAR" }, .result = "VARCHAR", .run = substr_run, REGEX },
     { .name = "sluice_regexp_replace",
       .args = { "VARCHAR", "VARCHAR", "VARCHAR", "INTEGER" },

@@ -80,9 +80,12 @@ append_case (GString *out, const char *text, gsize size, CaseFunction function)
   }
 }
 
+enum { CASE_LOWER, CASE_UPPER };
+
 static gboolean
-run_case (const DuckKernelCall *call, CaseFunction function, char (*ascii) (char))
+case_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
+  gboolean upper = call->variant == CASE_UPPER;
   g_autoptr (GString) out = g_string_new (NULL);
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
@@ -90,23 +93,12 @@ run_case (const DuckKernelCall *call, CaseFunction function, char (*ascii) (char
     g_string_truncate (out, 0);
     if (is_ascii (text, size))
       for (gsize i = 0; i < size; i++)
-        g_string_append_c (out, ascii (text[i]));
+        g_string_append_c (out, upper ? g_ascii_toupper (text[i]) : g_ascii_tolower (text[i]));
     else
-      append_case (out, text, size, function);
+      append_case (out, text, size, upper ? g_utf8_strup : g_utf8_strdown);
     relation_vector_set_gstring (call->result, row, out);
   }
   return TRUE;
-}
-
-static gboolean
-upper_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_case (call, g_utf8_strup, g_ascii_toupper);
-}
-static gboolean
-lower_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_case (call, g_utf8_strdown, g_ascii_tolower);
 }
 
 /* The first letter after a blank is title case, the others lower case. */
@@ -662,10 +654,10 @@ is_valid_utf8_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
   return TRUE;
 }
 
-typedef enum { UTF8_MAKE, UTF8_VALIDATE, UTF8_TRY } Utf8What;
+enum { UTF8_MAKE, UTF8_VALIDATE, UTF8_TRY };
 
 static gboolean
-run_utf8 (const DuckKernelCall *call, Utf8What what, GError **error)
+utf8_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
@@ -673,30 +665,14 @@ run_utf8 (const DuckKernelCall *call, Utf8What what, GError **error)
     g_autoptr (GString) valid = g_string_new (NULL);
     relation_append_utf8 (valid, bytes, size);
     gboolean is_valid = valid->len == size && memcmp (valid->str, bytes, size) == 0;
-    if (is_valid || what == UTF8_MAKE)
+    if (is_valid || call->variant == UTF8_MAKE)
       relation_vector_set_gstring (call->result, row, valid);
-    else if (what == UTF8_TRY)
+    else if (call->variant == UTF8_TRY)
       duck_vector_set_null (call->result, row);
     else
       return base_error_set (error, SLUICE_ERROR_INVALID_UTF8_STRING, "bytes are not valid UTF-8");
   }
   return TRUE;
-}
-
-static gboolean
-make_utf8_run (const DuckKernelCall *call, GError **error)
-{
-  return run_utf8 (call, UTF8_MAKE, error);
-}
-static gboolean
-validate_utf8_run (const DuckKernelCall *call, GError **error)
-{
-  return run_utf8 (call, UTF8_VALIDATE, error);
-}
-static gboolean
-try_utf8_run (const DuckKernelCall *call, GError **error)
-{
-  return run_utf8 (call, UTF8_TRY, error);
 }
 
 /* The text itself, as long as bytes are characters: guards functions of DuckDB that count bytes. */
@@ -753,8 +729,8 @@ const DuckKernel *
 relation_kernel_rows_string (guint *n)
 {
   static const DuckKernel rows[] = {
-    TEXT ("sluice_upper", upper_run),
-    TEXT ("sluice_lower", lower_run),
+    { .name = "sluice_upper", .args = { "VARCHAR" }, .result = "VARCHAR", .run = case_run, .variant = CASE_UPPER },
+    { .name = "sluice_lower", .args = { "VARCHAR" }, .result = "VARCHAR", .run = case_run, .variant = CASE_LOWER },
     TEXT ("sluice_initcap", initcap_run),
     TEXT ("sluice_reverse", reverse_run),
     TEXT ("sluice_soundex", soundex_run),
@@ -814,9 +790,21 @@ relation_kernel_rows_string (guint *n)
       .run = mask_run },
     { .name = "sluice_luhn_check", .args = { "VARCHAR" }, .result = "BOOLEAN", .run = luhn_run },
     { .name = "sluice_is_valid_utf8", .args = { "BLOB" }, .result = "BOOLEAN", .run = is_valid_utf8_run },
-    { .name = "sluice_make_valid_utf8", .args = { "BLOB" }, .result = "VARCHAR", .run = make_utf8_run },
-    { .name = "sluice_validate_utf8", .args = { "BLOB" }, .result = "VARCHAR", .run = validate_utf8_run },
-    { .name = "sluice_try_validate_utf8", .args = { "BLOB" }, .result = "VARCHAR", .run = try_utf8_run },
+    { .name = "sluice_make_valid_utf8",
+      .args = { "BLOB" },
+      .result = "VARCHAR",
+      .run = utf8_run,
+      .variant = UTF8_MAKE },
+    { .name = "sluice_validate_utf8",
+      .args = { "BLOB" },
+      .result = "VARCHAR",
+      .run = utf8_run,
+      .variant = UTF8_VALIDATE },
+    { .name = "sluice_try_validate_utf8",
+      .args = { "BLOB" },
+      .result = "VARCHAR",
+      .run = utf8_run,
+      .variant = UTF8_TRY },
     { .name = "sluice_raise_error",
       .args = { "VARCHAR" },
       .result = "INTEGER",

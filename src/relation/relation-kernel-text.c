@@ -47,29 +47,21 @@ decode_digits (GString *out, const char *text, gsize size, const char *alphabet,
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const char base32_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/* (digits): the bytes they stand for, @bits each */
+enum { DIGITS_BASE64, DIGITS_BASE32 };
+
+/* (digits): the bytes they stand for */
 static gboolean
-run_decode (const DuckKernelCall *call, const char *alphabet, int bits)
+decode_digits_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
+  gboolean base64 = call->variant == DIGITS_BASE64;
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gsize size;
     const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) out = g_string_new (NULL);
-    decode_digits (out, text, size, alphabet, bits);
+    decode_digits (out, text, size, base64 ? base64_digits : base32_digits, base64 ? 6 : 5);
     relation_vector_set_gstring (call->result, row, out);
   }
   return TRUE;
-}
-
-static gboolean
-unbase64_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_decode (call, base64_digits, 6);
-}
-static gboolean
-unbase32_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_decode (call, base32_digits, 5);
 }
 
 static gboolean
@@ -601,9 +593,17 @@ relation_kernel_rows_text (guint *n)
 {
   static const DuckKernel rows[] = {
     { .name = "sluice_base64", .args = { "BLOB" }, .result = "VARCHAR", .run = base64_run },
-    { .name = "sluice_unbase64", .args = { "VARCHAR" }, .result = "BLOB", .run = unbase64_run },
+    { .name = "sluice_unbase64",
+      .args = { "VARCHAR" },
+      .result = "BLOB",
+      .run = decode_digits_run,
+      .variant = DIGITS_BASE64 },
     { .name = "sluice_base32", .args = { "BLOB" }, .result = "VARCHAR", .run = base32_run },
-    { .name = "sluice_unbase32", .args = { "VARCHAR" }, .result = "BLOB", .run = unbase32_run },
+    { .name = "sluice_unbase32",
+      .args = { "VARCHAR" },
+      .result = "BLOB",
+      .run = decode_digits_run,
+      .variant = DIGITS_BASE32 },
     { .name = "sluice_unhex", .args = { "VARCHAR", "BOOLEAN" }, .result = "BLOB", .run = unhex_run },
     { .name = "sluice_url_encode", .args = { "VARCHAR" }, .result = "VARCHAR", .run = url_encode_run },
     { .name = "sluice_url_decode", .args = { "VARCHAR", "BOOLEAN" }, .result = "VARCHAR", .run = url_decode_run },
