@@ -259,9 +259,11 @@ hash_bind_free (gpointer data)
   g_ptr_array_unref (data);
 }
 
+/* (spec, values…): an INTEGER is murmur3, a BIGINT xxHash64 */
 static gboolean
-run_hash (const DuckKernelCall *call, const Hasher *hasher)
+hash_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
+  const Hasher *hasher = call->result->bytes == 4 ? &murmur : &xx;
   const GPtrArray *types = call->bind_data;
   for (guint row = 0; row < call->n_rows; row++) {
     guint64 seed = 42;
@@ -273,17 +275,6 @@ run_hash (const DuckKernelCall *call, const Hasher *hasher)
       duck_vector_set (call->result, gint64, row, (gint64) seed);
   }
   return TRUE;
-}
-
-static gboolean
-hash_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_hash (call, &murmur);
-}
-static gboolean
-xxhash_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
-{
-  return run_hash (call, &xx);
 }
 
 /* ---- SHA-224, which GLib lacks ---- */
@@ -400,7 +391,7 @@ relation_kernel_rows_hash (guint *n)
 {
   static const DuckKernel rows[] = {
     { .name = "sluice_hash", .args = { "VARCHAR" }, .varargs = "ANY", .result = "INTEGER", .run = hash_run, SPEC },
-    { .name = "sluice_xxhash64", .args = { "VARCHAR" }, .varargs = "ANY", .result = "BIGINT", .run = xxhash_run, SPEC },
+    { .name = "sluice_xxhash64", .args = { "VARCHAR" }, .varargs = "ANY", .result = "BIGINT", .run = hash_run, SPEC },
     { .name = "sluice_digest", .args = { "BLOB", "INTEGER" }, .result = "VARCHAR", .run = digest_run },
     { .name = "sluice_crc32", .args = { "BLOB" }, .result = "BIGINT", .run = crc32_run },
   };

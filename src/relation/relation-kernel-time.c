@@ -119,159 +119,86 @@ wall_add_months_days (gint64 wall, gint64 months, gint64 days)
   return (day + days) * RELATION_US_PER_DAY + rest;
 }
 
-/* (instant, months, days, us, zone): months and days on the wall clock, microseconds on the line of time. */
+/* Adds to argument 0: months and days on the wall clock, microseconds on the line of time. The last argument is the zone of
+ * an instant. */
 static gboolean
-instant_add_run (const DuckKernelCall *call, GError **error)
+add_interval (const DuckKernelCall *call, guint row, gint64 months, gint64 days, RelationInt128 us, GError **error)
 {
-  for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    const RelationZone *zone = zone_at (call, 4, row, error);
+  gint64 time = duck_vector_int64 (&call->args[0], row);
+  if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
+    return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
+  if (call->args[0].kind == DUCK_KIND_DATE) {
+    if (us != 0)
+      return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                             "a date plus an interval of hours is not supported");
+    return set_date (call->result, row, relation_civil_add_months (time, months) + days, error);
+  }
+  if (call->args[0].kind == DUCK_KIND_TIMESTAMP)
+    time = wall_add_months_days (time, months, days);
+  else if (months != 0 || days != 0) {
+    const RelationZone *zone = zone_at (call, call->n_args - 1, row, error);
     if (zone == NULL)
       return FALSE;
-    gint64 instant = duck_vector_int64 (&call->args[0], row);
-    gint64 months = duck_vector_int64 (&call->args[1], row), days = duck_vector_int64 (&call->args[2], row);
-    gint64 us = duck_vector_int64 (&call->args[3], row);
-    if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
-      return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
-    if (months != 0 || days != 0)
-      instant =
-          relation_zone_to_instant (zone, wall_add_months_days (relation_zone_to_wall (zone, instant), months, days));
-    if (!set_us (call->result, row, (RelationInt128) instant + us, error))
-      return FALSE;
+    time = relation_zone_to_instant (zone, wall_add_months_days (relation_zone_to_wall (zone, time), months, days));
   }
-  return TRUE;
+  return set_us (call->result, row, time + us, error);
 }
 
-/* (wall, months, days, us) */
+/* (time, months, days, us, [zone]) */
 static gboolean
-wall_add_run (const DuckKernelCall *call, GError **error)
+add_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gint64 months = duck_vector_int64 (&call->args[1], row), days = duck_vector_int64 (&call->args[2], row);
-    if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
-      return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
-    gint64 wall = wall_add_months_days (duck_vector_int64 (&call->args[0], row), months, days);
-    if (!set_us (call->result, row, (RelationInt128) wall + duck_vector_int64 (&call->args[3], row), error))
+  for (guint row = 0; duck_kernel_next (call, &row); row++)
+    if (!add_interval (call, row, duck_vector_int64 (&call->args[1], row), duck_vector_int64 (&call->args[2], row),
+                       duck_vector_int64 (&call->args[3], row), error))
       return FALSE;
-  }
   return TRUE;
 }
 
 /* (time, microseconds, subtract?, [zone]): whole days move on the wall clock, as Spark adds day-time intervals. */
 static gboolean
-run_add_us (const DuckKernelCall *call, gboolean wall, GError **error)
+add_us_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    RelationInt128 us = duck_vector_int64 (&call->args[1], row);
-    if (duck_vector_bool (&call->args[2], row))
-      us = -us;
-    gint64 days = (gint64) (us / RELATION_US_PER_DAY);
-    us -= (RelationInt128) days * RELATION_US_PER_DAY;
-    gint64 time = duck_vector_int64 (&call->args[0], row);
-    if (ABS (days) > 366 * 600000)
-      return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
-    if (wall)
-      time += days * RELATION_US_PER_DAY;
-    else if (days != 0) {
-      const RelationZone *zone = zone_at (call, 3, row, error);
-      if (zone == NULL)
-        return FALSE;
-      time = relation_zone_to_instant (zone, relation_zone_to_wall (zone, time) + days * RELATION_US_PER_DAY);
-    }
-    if (!set_us (call->result, row, time + us, error))
+    int sign = duck_vector_bool (&call->args[2], row) ? -1 : 1;
+    RelationInt128 us = (RelationInt128) duck_vector_int64 (&call->args[1], row) * sign;
+    if (!add_interval (call, row, 0, (gint64) (us / RELATION_US_PER_DAY), us % RELATION_US_PER_DAY, error))
       return FALSE;
   }
   return TRUE;
 }
 
-static gboolean
-instant_add_us_run (const DuckKernelCall *call, GError **error)
-{
-  return run_add_us (call, FALSE, error);
-}
-static gboolean
-wall_add_us_run (const DuckKernelCall *call, GError **error)
-{
-  return run_add_us (call, TRUE, error);
-}
-
-typedef enum { CALENDAR_DATE, CALENDAR_WALL, CALENDAR_INSTANT } CalendarTime;
-
 /* (time, calendar interval, subtract?, [zone]) */
 static gboolean
-run_add_calendar (const DuckKernelCall *call, CalendarTime what, GError **error)
+add_calendar_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckInterval interval = duck_vector_interval (&call->args[1], row);
     int sign = duck_vector_bool (&call->args[2], row) ? -1 : 1;
-    gint64 months = (gint64) interval.months * sign, days = (gint64) interval.days * sign;
-    RelationInt128 us = (RelationInt128) interval.us * sign;
-    gint64 time = duck_vector_int64 (&call->args[0], row);
-    if (ABS (months) > 12 * 600000 || ABS (days) > 366 * 600000)
-      return base_error_set (error, SLUICE_ERROR_DATETIME_OVERFLOW, "an interval is too long for a timestamp");
-    if (what == CALENDAR_DATE) {
-      if (us != 0)
-        return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                               "a date plus an interval of hours is not supported");
-      if (!set_date (call->result, row, relation_civil_add_months (time, months) + days, error))
-        return FALSE;
-      continue;
-    }
-    if (what == CALENDAR_WALL)
-      time = wall_add_months_days (time, months, days);
-    else if (months != 0 || days != 0) {
-      const RelationZone *zone = zone_at (call, 3, row, error);
-      if (zone == NULL)
-        return FALSE;
-      time = relation_zone_to_instant (zone, wall_add_months_days (relation_zone_to_wall (zone, time), months, days));
-    }
-    if (!set_us (call->result, row, time + us, error))
+    if (!add_interval (call, row, (gint64) interval.months * sign, (gint64) interval.days * sign,
+                       (RelationInt128) interval.us * sign, error))
       return FALSE;
   }
   return TRUE;
-}
-
-static gboolean
-date_add_calendar_run (const DuckKernelCall *call, GError **error)
-{
-  return run_add_calendar (call, CALENDAR_DATE, error);
-}
-static gboolean
-wall_add_calendar_run (const DuckKernelCall *call, GError **error)
-{
-  return run_add_calendar (call, CALENDAR_WALL, error);
-}
-static gboolean
-instant_add_calendar_run (const DuckKernelCall *call, GError **error)
-{
-  return run_add_calendar (call, CALENDAR_INSTANT, error);
 }
 
 /* ---- zones ---- */
 
-typedef gint64 (*ZoneShift) (const RelationZone *zone, gint64 us);
-
+/* (instant or wall clock, zone): the other of the two */
 static gboolean
-run_shift (const DuckKernelCall *call, ZoneShift shift, GError **error)
+shift_run (const DuckKernelCall *call, GError **error)
 {
+  gboolean to_instant = call->args[0].kind == DUCK_KIND_TIMESTAMP;
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     const RelationZone *zone = zone_at (call, 1, row, error);
     if (zone == NULL)
       return FALSE;
-    if (!set_us (call->result, row, shift (zone, duck_vector_int64 (&call->args[0], row)), error))
+    gint64 us = duck_vector_int64 (&call->args[0], row);
+    if (!set_us (call->result, row, to_instant ? relation_zone_to_instant (zone, us) : relation_zone_to_wall (zone, us),
+                 error))
       return FALSE;
   }
   return TRUE;
-}
-
-static gboolean
-to_wall_run (const DuckKernelCall *call, GError **error)
-{
-  return run_shift (call, relation_zone_to_wall, error);
-}
-static gboolean
-to_instant_run (const DuckKernelCall *call, GError **error)
-{
-  return run_shift (call, relation_zone_to_instant, error);
 }
 
 /* ---- truncating ---- */
@@ -751,11 +678,9 @@ bind_parse (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data,
   return bind_arguments (bind, user_data, 2, 1, TRUE, bind_data, error);
 }
 
-typedef enum { PARSE_INSTANT, PARSE_WALL, PARSE_DATE } ParseResult;
-
-/* (text, pattern, zone, try?) */
+/* (text, pattern, zone, try?): an instant, wall clock or date */
 static gboolean
-run_parse (const DuckKernelCall *call, ParseResult what, GError **error)
+parse_run (const DuckKernelCall *call, GError **error)
 {
   g_autoptr (RelationPattern) own = NULL;
   RelationKernels *kernels = call->user_data;
@@ -783,31 +708,15 @@ run_parse (const DuckKernelCall *call, ParseResult what, GError **error)
     }
     gint64 instant =
         time.has_offset ? time.wall_us - time.offset_us : relation_zone_to_instant (own_zone, time.wall_us);
-    if (what == PARSE_INSTANT)
+    if (call->result->kind == DUCK_KIND_TIMESTAMP_TZ)
       duck_vector_set (call->result, gint64, row, instant);
-    else if (what == PARSE_WALL)
+    else if (call->result->kind == DUCK_KIND_TIMESTAMP)
       duck_vector_set (call->result, gint64, row, time.wall_us);
     else if (!set_date (call->result, row,
                         relation_floor_div (relation_zone_to_wall (zone, instant), RELATION_US_PER_DAY), error))
       return FALSE;
   }
   return TRUE;
-}
-
-static gboolean
-parse_instant_run (const DuckKernelCall *call, GError **error)
-{
-  return run_parse (call, PARSE_INSTANT, error);
-}
-static gboolean
-parse_wall_run (const DuckKernelCall *call, GError **error)
-{
-  return run_parse (call, PARSE_WALL, error);
-}
-static gboolean
-parse_date_run (const DuckKernelCall *call, GError **error)
-{
-  return run_parse (call, PARSE_DATE, error);
 }
 
 /* ---- intervals ---- */
@@ -951,36 +860,36 @@ relation_kernel_rows_time (guint *n)
     { .name = "sluice_instant_add",
       .args = { TZ, "INTEGER", "INTEGER", "BIGINT", "VARCHAR" },
       .result = TZ,
-      .run = instant_add_run,
+      .run = add_run,
       ZONED (4) },
     { .name = "sluice_wall_add",
       .args = { "TIMESTAMP", "INTEGER", "INTEGER", "BIGINT" },
       .result = "TIMESTAMP",
-      .run = wall_add_run },
+      .run = add_run },
     { .name = "sluice_instant_add_us",
       .args = { TZ, "BIGINT", "BOOLEAN", "VARCHAR" },
       .result = TZ,
-      .run = instant_add_us_run,
+      .run = add_us_run,
       ZONED (3) },
     { .name = "sluice_wall_add_us",
       .args = { "TIMESTAMP", "BIGINT", "BOOLEAN" },
       .result = "TIMESTAMP",
-      .run = wall_add_us_run },
+      .run = add_us_run },
     { .name = "sluice_date_add_calendar",
       .args = { "DATE", "INTERVAL", "BOOLEAN" },
       .result = "DATE",
-      .run = date_add_calendar_run },
+      .run = add_calendar_run },
     { .name = "sluice_wall_add_calendar",
       .args = { "TIMESTAMP", "INTERVAL", "BOOLEAN" },
       .result = "TIMESTAMP",
-      .run = wall_add_calendar_run },
+      .run = add_calendar_run },
     { .name = "sluice_instant_add_calendar",
       .args = { TZ, "INTERVAL", "BOOLEAN", "VARCHAR" },
       .result = TZ,
-      .run = instant_add_calendar_run,
+      .run = add_calendar_run,
       ZONED (3) },
-    { .name = "sluice_to_wall", .args = { TZ, "VARCHAR" }, .result = "TIMESTAMP", .run = to_wall_run, ZONED (1) },
-    { .name = "sluice_to_instant", .args = { "TIMESTAMP", "VARCHAR" }, .result = TZ, .run = to_instant_run, ZONED (1) },
+    { .name = "sluice_to_wall", .args = { TZ, "VARCHAR" }, .result = "TIMESTAMP", .run = shift_run, ZONED (1) },
+    { .name = "sluice_to_instant", .args = { "TIMESTAMP", "VARCHAR" }, .result = TZ, .run = shift_run, ZONED (1) },
     { .name = "sluice_date_trunc",
       .args = { "VARCHAR", TZ, "VARCHAR" },
       .result = TZ,
@@ -1015,19 +924,19 @@ relation_kernel_rows_time (guint *n)
     { .name = "sluice_parse_instant",
       .args = { "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN" },
       .result = TZ,
-      .run = parse_instant_run,
+      .run = parse_run,
       .bind = bind_parse,
       .free_bind_data = time_bind_free },
     { .name = "sluice_parse_wall",
       .args = { "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN" },
       .result = "TIMESTAMP",
-      .run = parse_wall_run,
+      .run = parse_run,
       .bind = bind_parse,
       .free_bind_data = time_bind_free },
     { .name = "sluice_parse_date",
       .args = { "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN" },
       .result = "DATE",
-      .run = parse_date_run,
+      .run = parse_run,
       .bind = bind_parse,
       .free_bind_data = time_bind_free },
     { .name = "sluice_interval_scale", .args = { "BIGINT", "ANY", "BOOLEAN", "BOOLEAN" }, .run = interval_scale_run },
