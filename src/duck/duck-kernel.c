@@ -175,6 +175,12 @@ duck_kernel_bind_result_type (const DuckKernelBind *bind)
   return bind->entry->result;
 }
 
+guint
+duck_kernel_bind_n_args (const DuckKernelBind *bind)
+{
+  return (guint) duckdb_scalar_function_bind_get_argument_count (bind->info);
+}
+
 /* The C interface copies an argument to show it, and a subquery cannot be copied: only arguments that must be constant are asked for. */
 gboolean
 duck_kernel_bind_constant (const DuckKernelBind *bind, guint arg, char **text)

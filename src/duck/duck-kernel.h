@@ -62,6 +62,7 @@ typedef gboolean (*DuckKernelRun) (const DuckKernelCall *call, GError **error);
 typedef gboolean (*DuckKernelBindFunc) (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data,
                                         GError **error);
 
+guint duck_kernel_bind_n_args (const DuckKernelBind *bind);
 /* The value of a constant argument as text (a BLOB as DuckDB prints it). FALSE when it is not constant.
  * @text: (out) (transfer full) (nullable): NULL for a NULL constant. */
 gboolean duck_kernel_bind_constant (const DuckKernelBind *bind, guint arg, char **text);

@@ -16,7 +16,6 @@
 typedef struct {
   RelationPattern *pattern;
   const RelationZone *zone;
-
 } TimeBind;
 
 static void
@@ -64,17 +63,12 @@ zone_at (const DuckKernelCall *call, guint arg, guint row, GError **error)
   return relation_zones_get (kernels->zones, name, size, error);
 }
 
-#define ZONE_BIND(number)                                                                                              \
-  static gboolean bind_zone_##number (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data,             \
-                                      GError **error)                                                                  \
-  {                                                                                                                    \
-    return bind_arguments (bind, user_data, number, -1, FALSE, bind_data, error);                                      \
-  }
-ZONE_BIND (1)
-ZONE_BIND (2)
-ZONE_BIND (3)
-
-ZONE_BIND (4)
+/* The zone is the last argument. */
+static gboolean
+bind_zone (const DuckKernelBind *bind, gpointer user_data, gpointer *bind_data, GError **error)
+{
+  return bind_arguments (bind, user_data, (int) duck_kernel_bind_n_args (bind) - 1, -1, FALSE, bind_data, error);
+}
 
 /* Calendars end where 64 bits do; dates where 32 do. */
 static gboolean
@@ -417,16 +411,6 @@ months_between_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 /* ---- makers ---- */
 
 static gboolean
-fields_error (GError **error, gboolean *try_null, gboolean try_it)
-{
-  *try_null = try_it;
-  if (try_it)
-    return TRUE;
-  return base_error_set (error, SLUICE_ERROR_DATETIME_FIELD_OUT_OF_BOUNDS_WITHOUT_SUGGESTION,
-                         "a field of a date or time is out of bounds");
-}
-
-static gboolean
 make_date_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
@@ -449,7 +433,6 @@ make_timestamp_run (const DuckKernelCall *call, GError **error)
   const TimeBind *bind = call->bind_data;
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 seconds_us = duck_vector_int64 (&call->args[5], row);
-    gboolean try_it = duck_vector_bool (&call->args[7], row), is_null = FALSE;
     /* Exactly 60 seconds is the next minute. */
     gboolean carry = seconds_us == 60 * RELATION_US_PER_SECOND;
     RelationCivil civil = { .year = duck_vector_int64 (&call->args[0], row),
@@ -460,8 +443,9 @@ make_timestamp_run (const DuckKernelCall *call, GError **error)
                             .second = carry ? 0 : (int) CLAMP (seconds_us / RELATION_US_PER_SECOND, -1, 100),
                             .microsecond = carry ? 0 : (int) (seconds_us % RELATION_US_PER_SECOND) };
     if (!relation_civil_is_valid (&civil)) {
-      if (!fields_error (error, &is_null, try_it))
-        return FALSE;
+      if (!duck_vector_bool (&call->args[7], row))
+        return base_error_set (error, SLUICE_ERROR_DATETIME_FIELD_OUT_OF_BOUNDS_WITHOUT_SUGGESTION,
+                               "a field of a date or time is out of bounds");
       duck_vector_set_null (call->result, row);
       continue;
     }
@@ -849,8 +833,8 @@ time_bucket_run (const DuckKernelCall *call, GError **error)
   return TRUE;
 }
 
-#define TZ            "TIMESTAMP WITH TIME ZONE"
-#define ZONED(number) .bind = bind_zone_##number, .free_bind_data = time_bind_free
+#define TZ    "TIMESTAMP WITH TIME ZONE"
+#define ZONED .bind = bind_zone, .free_bind_data = time_bind_free
 
 const DuckKernel *
 relation_kernel_rows_time (guint *n)
@@ -861,7 +845,7 @@ relation_kernel_rows_time (guint *n)
       .args = { TZ, "INTEGER", "INTEGER", "BIGINT", "VARCHAR" },
       .result = TZ,
       .run = add_run,
-      ZONED (4) },
+      ZONED },
     { .name = "sluice_wall_add",
       .args = { "TIMESTAMP", "INTEGER", "INTEGER", "BIGINT" },
       .result = "TIMESTAMP",
@@ -870,7 +854,7 @@ relation_kernel_rows_time (guint *n)
       .args = { TZ, "BIGINT", "BOOLEAN", "VARCHAR" },
       .result = TZ,
       .run = add_us_run,
-      ZONED (3) },
+      ZONED },
     { .name = "sluice_wall_add_us",
       .args = { "TIMESTAMP", "BIGINT", "BOOLEAN" },
       .result = "TIMESTAMP",
@@ -887,14 +871,10 @@ relation_kernel_rows_time (guint *n)
       .args = { TZ, "INTERVAL", "BOOLEAN", "VARCHAR" },
       .result = TZ,
       .run = add_calendar_run,
-      ZONED (3) },
-    { .name = "sluice_to_wall", .args = { TZ, "VARCHAR" }, .result = "TIMESTAMP", .run = shift_run, ZONED (1) },
-    { .name = "sluice_to_instant", .args = { "TIMESTAMP", "VARCHAR" }, .result = TZ, .run = shift_run, ZONED (1) },
-    { .name = "sluice_date_trunc",
-      .args = { "VARCHAR", TZ, "VARCHAR" },
-      .result = TZ,
-      .run = date_trunc_run,
-      ZONED (2) },
+      ZONED },
+    { .name = "sluice_to_wall", .args = { TZ, "VARCHAR" }, .result = "TIMESTAMP", .run = shift_run, ZONED },
+    { .name = "sluice_to_instant", .args = { "TIMESTAMP", "VARCHAR" }, .result = TZ, .run = shift_run, ZONED },
+    { .name = "sluice_date_trunc", .args = { "VARCHAR", TZ, "VARCHAR" }, .result = TZ, .run = date_trunc_run, ZONED },
     { .name = "sluice_trunc", .args = { "DATE", "VARCHAR" }, .result = "DATE", .run = trunc_run },
     { .name = "sluice_timestamp_diff",
       .args = { "VARCHAR", "TIMESTAMP", "TIMESTAMP" },
