@@ -64,8 +64,8 @@ relation_utf8_n_chars (const char *text, gsize size)
  * has no TIMESTAMP. Errors: that of a malformed VARIANT. */
 gboolean relation_value_append_text (GString *out, const BaseType *type, const DuckVector *vector, guint64 row,
                                      const RelationZone *zone, GError **error);
-/* Bytes that may not be UTF-8, with U+FFFD for what is not, as Java decodes. */
-void relation_append_utf8 (GString *out, const char *bytes, gsize size);
+/* Bytes that may not be UTF-8, with U+FFFD for what is not, as Java decodes. Returns: whether all was UTF-8. */
+gboolean relation_append_utf8 (GString *out, const char *bytes, gsize size);
 /* Sets a string result from @text. */
 static inline void
 relation_vector_set_gstring (DuckVector *vector, guint64 row, const GString *text)

@@ -640,7 +640,6 @@ luhn_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 
 /* ---- UTF-8 ---- */
 
-/* (bytes, what: 0 is it valid) */
 static gboolean
 is_valid_utf8_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
@@ -648,8 +647,7 @@ is_valid_utf8_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) valid = g_string_new (NULL);
-    relation_append_utf8 (valid, bytes, size);
-    duck_vector_set (call->result, guint8, row, valid->len == size && memcmp (valid->str, bytes, size) == 0);
+    duck_vector_set (call->result, guint8, row, (guint8) relation_append_utf8 (valid, bytes, size));
   }
   return TRUE;
 }
@@ -663,9 +661,7 @@ utf8_run (const DuckKernelCall *call, GError **error)
     gsize size;
     const char *bytes = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GString) valid = g_string_new (NULL);
-    relation_append_utf8 (valid, bytes, size);
-    gboolean is_valid = valid->len == size && memcmp (valid->str, bytes, size) == 0;
-    if (is_valid || call->variant == UTF8_MAKE)
+    if (relation_append_utf8 (valid, bytes, size) || call->variant == UTF8_MAKE)
       relation_vector_set_gstring (call->result, row, valid);
     else if (call->variant == UTF8_TRY)
       duck_vector_set_null (call->result, row);
@@ -693,29 +689,26 @@ ascii_only_run (const DuckKernelCall *call, GError **error)
 /* ---- errors on purpose ---- */
 
 static gboolean
+user_error (const DuckVector *message, guint row, GError **error)
+{
+  gsize size = 4;
+  const char *text = duck_vector_is_null (message, row) ? "null" : duck_vector_string (message, row, &size);
+  return base_error_set (error, SLUICE_ERROR_USER_RAISED_EXCEPTION, "%.*s", (int) MIN (size, 10000), text);
+}
+
+static gboolean
 raise_error_run (const DuckKernelCall *call, GError **error)
 {
-  for (guint row = 0; row < call->n_rows; row++) {
-    gsize size = 4;
-    gboolean is_null = duck_vector_is_null (&call->args[0], row);
-    const char *text = is_null ? "null" : duck_vector_string (&call->args[0], row, &size);
-    return base_error_set (error, SLUICE_ERROR_USER_RAISED_EXCEPTION, "%.*s", (int) MIN (size, 10000), text);
-  }
-  return TRUE;
+  return call->n_rows == 0 || user_error (&call->args[0], 0, error);
 }
 
 static gboolean
 assert_true_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; row < call->n_rows; row++) {
-    if (!duck_vector_is_null (&call->args[0], row) && duck_vector_bool (&call->args[0], row)) {
-      duck_vector_set_null (call->result, row);
-      continue;
-    }
-    gsize size = 4;
-    gboolean is_null = duck_vector_is_null (&call->args[1], row);
-    const char *text = is_null ? "null" : duck_vector_string (&call->args[1], row, &size);
-    return base_error_set (error, SLUICE_ERROR_USER_RAISED_EXCEPTION, "%.*s", (int) MIN (size, 10000), text);
+    if (duck_vector_is_null (&call->args[0], row) || !duck_vector_bool (&call->args[0], row))
+      return user_error (&call->args[1], row, error);
+    duck_vector_set_null (call->result, row);
   }
   return TRUE;
 }

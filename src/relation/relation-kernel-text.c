@@ -171,7 +171,7 @@ url_decode_run (const DuckKernelCall *call, GError **error)
     }
     if (valid) {
       g_autoptr (GString) out = g_string_new (NULL);
-      relation_append_utf8 (out, bytes->str, bytes->len);
+      (void) relation_append_utf8 (out, bytes->str, bytes->len); /* as Java's URLDecoder */
       relation_vector_set_gstring (call->result, row, out);
     } else if (duck_vector_bool (&call->args[1], row))
       duck_vector_set_null (call->result, row);
@@ -465,8 +465,7 @@ decode_bytes (GString *out, const char *bytes, gsize size, Charset charset)
 {
   switch (charset) {
   case CHARSET_UTF8:
-    relation_append_utf8 (out, bytes, size);
-    return out->len == size && memcmp (out->str, bytes, size) == 0;
+    return relation_append_utf8 (out, bytes, size);
   case CHARSET_ASCII:
   case CHARSET_LATIN1:
     for (gsize i = 0; i < size; i++) {

@@ -29,20 +29,23 @@ sequence_length (const guchar *p, gsize size)
   return -1;
 }
 
-void
+gboolean
 relation_append_utf8 (GString *out, const char *bytes, gsize size)
 {
   const guchar *p = (const guchar *) bytes;
+  gboolean valid = TRUE;
   while (size > 0) {
     int n = sequence_length (p, size);
     if (n > 0)
       g_string_append_len (out, (const char *) p, n);
     else
       g_string_append (out, "\357\277\275");
+    valid &= n > 0;
     n = ABS (n);
     p += n;
     size -= (gsize) n;
   }
+  return valid;
 }
 
 static gboolean
@@ -134,7 +137,7 @@ relation_value_append_text (GString *out, const BaseType *type, const DuckVector
   case BASE_TYPE_BINARY: {
     gsize size;
     const char *bytes = duck_vector_string (vector, row, &size);
-    relation_append_utf8 (out, bytes, size);
+    (void) relation_append_utf8 (out, bytes, size); /* shown as far as it can be */
     break;
   }
   case BASE_TYPE_DATE:
