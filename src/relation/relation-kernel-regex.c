@@ -103,12 +103,15 @@ regex_bind_free (gpointer data)
   relation_regex_free (data);
 }
 
-/* What a run needs: the expression of the row and match data for it. */
+/* The search of a row: its expression and match data for it, its text, and where to look on. */
 typedef struct {
   const DuckKernelCall *call;
   RelationRegex *own;
   const RelationRegex *regex;
   pcre2_match_data *data;
+  const char *text;
+  gsize size;
+  gsize at;
 } Matcher;
 
 static void
@@ -121,7 +124,7 @@ matcher_clear (Matcher *matcher)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Matcher, matcher_clear)
 
 static gboolean
-matcher_row (Matcher *matcher, guint row, GError **error)
+matcher_compile (Matcher *matcher, guint row, GError **error)
 {
   if (matcher->regex != NULL && matcher->regex == matcher->call->bind_data)
     return TRUE;
@@ -142,20 +145,29 @@ matcher_row (Matcher *matcher, guint row, GError **error)
   return TRUE;
 }
 
+/* Begins the text and the expression of a row: arguments 0 and 1. */
 static gboolean
-matcher_find (Matcher *matcher, const char *text, gsize size, gsize start, gboolean *found, const PCRE2_SIZE **groups,
-              GError **error)
+matcher_row (Matcher *matcher, guint row, GError **error)
 {
-  return relation_regex_match (matcher->regex, matcher->data, text, size, start, found, groups, error);
+  matcher->text = duck_vector_string (&matcher->call->args[0], row, &matcher->size);
+  matcher->at = 0;
+  return matcher_compile (matcher, row, error);
 }
 
-/* Where to look on after a match: past it, and by one character past an empty one. */
-static gsize
-after_match (const char *text, gsize size, const PCRE2_SIZE *groups)
+/* The next match, and then looks on behind it: past it, and by one character past an empty one. @groups: (out) (nullable). */
+static gboolean
+matcher_find (Matcher *matcher, const PCRE2_SIZE **groups, GError **error)
 {
-  if (groups[1] > groups[0])
-    return groups[1];
-  return groups[1] >= size ? size + 1 : groups[1] + relation_utf8_char_size (text + groups[1]);
+  const PCRE2_SIZE *found = NULL;
+  if (matcher->at <= matcher->size &&
+      !relation_regex_match (matcher->regex, matcher->data, matcher->text, matcher->size, matcher->at, &found, error))
+    return FALSE;
+  if (found != NULL && found[1] > found[0])
+    matcher->at = found[1];
+  else if (found != NULL)
+    matcher->at = found[1] + (found[1] < matcher->size ? relation_utf8_char_size (matcher->text + found[1]) : 1);
+  *groups = found;
+  return TRUE;
 }
 
 static gboolean
@@ -175,13 +187,10 @@ rlike_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
-    gboolean found;
     const PCRE2_SIZE *groups;
-    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, text, size, 0, &found, &groups, error))
+    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, &groups, error))
       return FALSE;
-    duck_vector_set (call->result, guint8, row, (guint8) found);
+    duck_vector_set (call->result, guint8, row, groups != NULL);
   }
   return TRUE;
 }
@@ -192,19 +201,17 @@ extract_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 group = duck_vector_int64 (&call->args[2], row);
-    gboolean found;
     const PCRE2_SIZE *groups;
-    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, text, size, 0, &found, &groups, error))
+    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, &groups, error))
       return FALSE;
-    if (found && !check_group (&matcher, group, error))
+    if (groups != NULL && !check_group (&matcher, group, error))
       return FALSE;
-    if (!found || groups[2 * group] == PCRE2_UNSET)
+    if (groups == NULL || groups[2 * group] == PCRE2_UNSET)
       duck_vector_set_string (call->result, row, "", 0);
     else
-      duck_vector_set_string (call->result, row, text + groups[2 * group], groups[2 * group + 1] - groups[2 * group]);
+      duck_vector_set_string (call->result, row, matcher.text + groups[2 * group],
+                              groups[2 * group + 1] - groups[2 * group]);
   }
   return TRUE;
 }
@@ -229,18 +236,15 @@ extract_all_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
     gint64 group = duck_vector_int64 (&call->args[2], row);
     if (!matcher_row (&matcher, row, error))
       return FALSE;
     g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
-    for (gsize at = 0; at <= size;) {
-      gboolean found;
+    for (;;) {
       const PCRE2_SIZE *groups;
-      if (!matcher_find (&matcher, text, size, at, &found, &groups, error))
+      if (!matcher_find (&matcher, &groups, error))
         return FALSE;
-      if (!found)
+      if (groups == NULL)
         break;
       if (!check_group (&matcher, group, error))
         return FALSE;
@@ -248,9 +252,8 @@ extract_all_run (const DuckKernelCall *call, GError **error)
       if (groups[2 * group] != PCRE2_UNSET)
         span = (Span){ groups[2 * group], groups[2 * group + 1] };
       g_array_append_val (spans, span);
-      at = after_match (text, size, groups);
     }
-    write_spans (call->result, row, text, spans);
+    write_spans (call->result, row, matcher.text, spans);
   }
   return TRUE;
 }
@@ -262,24 +265,20 @@ find_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
     if (!matcher_row (&matcher, row, error))
       return FALSE;
     gint32 result = 0;
-    for (gsize at = 0; at <= size;) {
-      gboolean found;
+    for (;;) {
       const PCRE2_SIZE *groups;
-      if (!matcher_find (&matcher, text, size, at, &found, &groups, error))
+      if (!matcher_find (&matcher, &groups, error))
         return FALSE;
-      if (!found)
+      if (groups == NULL)
         break;
       if (call->variant == FIND_POSITION) {
-        result = (gint32) relation_utf8_n_chars (text, groups[0]) + 1;
+        result = (gint32) relation_utf8_n_chars (matcher.text, groups[0]) + 1;
         break;
       }
       result++;
-      at = after_match (text, size, groups);
     }
     duck_vector_set (call->result, gint32, row, result);
   }
@@ -291,14 +290,11 @@ substr_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
-    gboolean found;
     const PCRE2_SIZE *groups;
-    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, text, size, 0, &found, &groups, error))
+    if (!matcher_row (&matcher, row, error) || !matcher_find (&matcher, &groups, error))
       return FALSE;
-    if (found)
-      duck_vector_set_string (call->result, row, text + groups[0], groups[1] - groups[0]);
+    if (groups != NULL)
+      duck_vector_set_string (call->result, row, matcher.text + groups[0], groups[1] - groups[0]);
     else
       duck_vector_set_null (call->result, row);
   }
@@ -307,8 +303,8 @@ substr_run (const DuckKernelCall *call, GError **error)
 
 /* Java's Matcher.appendReplacement: `$1`, `${name}`, `\x`. */
 static gboolean
-append_replacement (GString *out, const Matcher *matcher, const char *by, gsize n, const char *text,
-                    const PCRE2_SIZE *groups, GError **error)
+append_replacement (GString *out, const Matcher *matcher, const char *by, gsize n, const PCRE2_SIZE *groups,
+                    GError **error)
 {
   for (gsize i = 0; i < n; i++) {
     if (by[i] == '\\') {
@@ -341,7 +337,8 @@ append_replacement (GString *out, const Matcher *matcher, const char *by, gsize 
     } else
       return base_error_set (error, SLUICE_ERROR_INVALID_REGEXP_REPLACE, "a $ of the replacement names no group");
     if (groups[2 * group] != PCRE2_UNSET)
-      g_string_append_len (out, text + groups[2 * group], (gssize) (groups[2 * group + 1] - groups[2 * group]));
+      g_string_append_len (out, matcher->text + groups[2 * group],
+                           (gssize) (groups[2 * group + 1] - groups[2 * group]));
   }
   return TRUE;
 }
@@ -353,32 +350,28 @@ replace_run (const DuckKernelCall *call, GError **error)
   g_auto (Matcher) matcher = { .call = call };
   g_autoptr (GString) out = g_string_new (NULL);
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size, n;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
+    gsize n, copied = 0;
     const char *by = duck_vector_string (&call->args[2], row, &n);
     gint64 position = duck_vector_int64 (&call->args[3], row);
     if (!matcher_row (&matcher, row, error))
       return FALSE;
-    gsize at = 0, copied = 0;
-    for (gint64 i = 1; i < position && at < size; i++)
-      at += relation_utf8_char_size (text + at);
     if (position < 1)
       return base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_VALUE_OUT_OF_RANGE, "the position must be above 0");
+    for (gint64 i = 1; i < position && matcher.at < matcher.size; i++)
+      matcher.at += relation_utf8_char_size (matcher.text + matcher.at);
     g_string_truncate (out, 0);
-    while (at <= size) {
-      gboolean found;
+    for (;;) {
       const PCRE2_SIZE *groups;
-      if (!matcher_find (&matcher, text, size, at, &found, &groups, error))
+      if (!matcher_find (&matcher, &groups, error))
         return FALSE;
-      if (!found)
+      if (groups == NULL)
         break;
-      g_string_append_len (out, text + copied, (gssize) (groups[0] - copied));
-      if (!append_replacement (out, &matcher, by, n, text, groups, error))
+      g_string_append_len (out, matcher.text + copied, (gssize) (groups[0] - copied));
+      if (!append_replacement (out, &matcher, by, n, groups, error))
         return FALSE;
       copied = groups[1];
-      at = after_match (text, size, groups);
     }
-    g_string_append_len (out, text + copied, (gssize) (size - copied));
+    g_string_append_len (out, matcher.text + copied, (gssize) (matcher.size - copied));
     relation_vector_set_gstring (call->result, row, out);
   }
   return TRUE;
@@ -387,26 +380,22 @@ replace_run (const DuckKernelCall *call, GError **error)
 /* String.split: @limit > 0 bounds the number of parts; trailing empty parts stay. @characters: an empty expression, which
  * makes no part behind the last character. */
 static gboolean
-split (Matcher *matcher, const char *text, gsize size, gint64 limit, gboolean characters, GArray *spans, GError **error)
+split (Matcher *matcher, gint64 limit, gboolean characters, GArray *spans, GError **error)
 {
   gsize from = 0;
-  for (gsize at = 0; at <= size && (limit <= 0 || spans->len + 1 < limit);) {
-    gboolean found;
+  while (limit <= 0 || spans->len + 1 < limit) {
     const PCRE2_SIZE *groups;
-    if (!matcher_find (matcher, text, size, at, &found, &groups, error))
+    if (!matcher_find (matcher, &groups, error))
       return FALSE;
-    if (!found)
+    if (groups == NULL || (characters && groups[0] >= matcher->size))
       break;
-    if (!(groups[1] == 0)) { /* an empty match at the beginning makes no part */
-      if (characters && groups[0] >= size)
-        break;
-      Span span = { from, groups[0] };
-      g_array_append_val (spans, span);
-      from = groups[1];
-    }
-    at = after_match (text, size, groups);
+    if (groups[1] == 0) /* an empty match at the beginning makes no part */
+      continue;
+    Span span = { from, groups[0] };
+    g_array_append_val (spans, span);
+    from = groups[1];
   }
-  Span last = { from, size };
+  Span last = { from, matcher->size };
   g_array_append_val (spans, last);
   return TRUE;
 }
@@ -417,15 +406,13 @@ split_run (const DuckKernelCall *call, GError **error)
 {
   g_auto (Matcher) matcher = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
     g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
     gsize pattern_size;
     duck_vector_string (&call->args[1], row, &pattern_size);
     if (!matcher_row (&matcher, row, error) ||
-        !split (&matcher, text, size, duck_vector_int64 (&call->args[2], row), pattern_size == 0, spans, error))
+        !split (&matcher, duck_vector_int64 (&call->args[2], row), pattern_size == 0, spans, error))
       return FALSE;
-    write_spans (call->result, row, text, spans);
+    write_spans (call->result, row, matcher.text, spans);
   }
   return TRUE;
 }
@@ -438,8 +425,7 @@ str_to_map_run (const DuckKernelCall *call, GError **error)
   g_autoptr (GString) inner_text = g_string_new (NULL);
   g_auto (Matcher) inner = { .call = call };
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    gsize size, entry_size, n;
-    const char *text = duck_vector_string (&call->args[0], row, &size);
+    gsize entry_size, n;
     duck_vector_string (&call->args[1], row, &entry_size);
     const char *between = duck_vector_string (&call->args[2], row, &n);
     if (!matcher_row (&entries, row, error))
@@ -457,24 +443,26 @@ str_to_map_run (const DuckKernelCall *call, GError **error)
     g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
     g_autoptr (GHashTable) seen =
         g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref, NULL);
-    if (!split (&entries, text, size, -1, entry_size == 0, spans, error))
+    if (!split (&entries, -1, entry_size == 0, spans, error))
       return FALSE;
     guint64 start = duck_vector_set_list (call->result, row, spans->len);
     for (guint i = 0; i < spans->len; i++) {
       Span entry = g_array_index (spans, Span, i);
       g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Span));
-      if (!split (&inner, text + entry.from, entry.to - entry.from, 2, n == 0, parts, error))
+      const char *text = inner.text = entries.text + entry.from;
+      inner.size = entry.to - entry.from;
+      inner.at = 0;
+      if (!split (&inner, 2, n == 0, parts, error))
         return FALSE;
       Span key = g_array_index (parts, Span, 0);
-      if (!g_hash_table_add (seen, g_bytes_new (text + entry.from + key.from, key.to - key.from)))
+      if (!g_hash_table_add (seen, g_bytes_new (text + key.from, key.to - key.from)))
         return base_error_set (error, SLUICE_ERROR_DUPLICATED_MAP_KEY, "a key occurs twice in a map");
-      duck_vector_set_string (&call->result->children[0], start + i, text + entry.from + key.from, key.to - key.from);
+      duck_vector_set_string (&call->result->children[0], start + i, text + key.from, key.to - key.from);
       if (parts->len < 2)
         duck_vector_set_null (&call->result->children[1], start + i);
       else {
         Span value = g_array_index (parts, Span, 1);
-        duck_vector_set_string (&call->result->children[1], start + i, text + entry.from + value.from,
-                                value.to - value.from);
+        duck_vector_set_string (&call->result->children[1], start + i, text + value.from, value.to - value.from);
       }
     }
   }

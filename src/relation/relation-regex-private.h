@@ -24,9 +24,9 @@ RelationRegex *relation_regex_new (const char *text, gsize size, GError **error)
 void relation_regex_free (RelationRegex *regex); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RelationRegex, relation_regex_free)
 
-/* The next match at or after byte @start. @ovector: (out): pairs of byte offsets, PCRE2_UNSET for groups that took no part; valid until the
- * next call with @data. @found: (out). Errors: EXECUTION_ERROR when matching takes too many steps. */
+/* The next match at or after byte @start. @ovector: (out) (nullable): pairs of byte offsets, PCRE2_UNSET for groups that took no part;
+ * valid until the next call with @data; NULL when nothing matches. Errors: EXECUTION_ERROR when matching takes too many steps. */
 gboolean relation_regex_match (const RelationRegex *regex, pcre2_match_data *data, const char *text, gsize size,
-                               gsize start, gboolean *found, const PCRE2_SIZE **ovector, GError **error);
+                               gsize start, const PCRE2_SIZE **ovector, GError **error);
 
 G_END_DECLS

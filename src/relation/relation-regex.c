@@ -252,11 +252,10 @@ relation_regex_free (RelationRegex *regex)
 
 gboolean
 relation_regex_match (const RelationRegex *regex, pcre2_match_data *data, const char *text, gsize size, gsize start,
-                      gboolean *found, const PCRE2_SIZE **ovector, GError **error)
+                      const PCRE2_SIZE **ovector, GError **error)
 {
   int n = pcre2_match (regex->code, (PCRE2_SPTR) text, size, start, PCRE2_NO_UTF_CHECK, data, NULL);
-  *found = n >= 0;
-  *ovector = pcre2_get_ovector_pointer (data);
+  *ovector = n >= 0 ? pcre2_get_ovector_pointer (data) : NULL;
   if (n >= 0 || n == PCRE2_ERROR_NOMATCH)
     return TRUE;
   char message[256];
