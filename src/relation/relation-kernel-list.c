@@ -107,6 +107,15 @@ is_null_at (const DuckVector *vector, guint64 row)
   return vector->kind == DUCK_KIND_NULL || duck_vector_is_null (vector, row);
 }
 
+static gboolean
+has_null (const DuckVector *vector, DuckListEntry entry)
+{
+  guint64 i = 0;
+  while (i < entry.length && !is_null_at (vector, entry.offset + i))
+    i++;
+  return i < entry.length;
+}
+
 #define MAX_ELEMENTS 10000000
 
 static gboolean
@@ -183,6 +192,13 @@ add_element (GArray *elements, const DuckVector *vector, guint64 row)
   g_array_append_val (elements, element);
 }
 
+static void
+add_elements (GArray *elements, const DuckVector *vector, DuckListEntry entry)
+{
+  for (guint64 i = 0; i < entry.length; i++)
+    add_element (elements, vector, entry.offset + i);
+}
+
 typedef GArray Elements;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Elements, g_array_unref)
 
@@ -247,20 +263,24 @@ elt_run (const DuckKernelCall *call, GError **error)
 
 /* ---- searching ---- */
 
+/* Number of the first element (key of a map) of argument 0 that equals argument 1, counted from 1; 0 = none. */
+static guint64
+find_element (const DuckKernelCall *call, guint row)
+{
+  DuckListEntry entry = duck_vector_list (&call->args[0], row);
+  const DuckVector *child = &call->args[0].children[0];
+  for (guint64 i = 0; i < entry.length; i++)
+    if (!is_null_at (child, entry.offset + i) && compare_values (child, entry.offset + i, &call->args[1], row) == 0)
+      return i + 1;
+  return 0;
+}
+
 static gboolean
 contains_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    DuckListEntry entry = duck_vector_list (&call->args[0], row);
-    const DuckVector *child = &call->args[0].children[0];
-    gboolean found = FALSE, has_null = FALSE;
-    for (guint64 i = entry.offset; i < entry.offset + entry.length && !found; i++) {
-      if (is_null_at (child, i))
-        has_null = TRUE;
-      else
-        found = compare_values (child, i, &call->args[1], row) == 0;
-    }
-    if (!found && has_null)
+    gboolean found = find_element (call, row) > 0;
+    if (!found && has_null (&call->args[0].children[0], duck_vector_list (&call->args[0], row)))
       duck_vector_set_null (call->result, row);
     else
       duck_vector_set (call->result, guint8, row, (guint8) found);
@@ -271,15 +291,8 @@ contains_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 position_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    DuckListEntry entry = duck_vector_list (&call->args[0], row);
-    const DuckVector *child = &call->args[0].children[0];
-    gint64 position = 0;
-    for (guint64 i = 0; i < entry.length && position == 0; i++)
-      if (!is_null_at (child, entry.offset + i) && compare_values (child, entry.offset + i, &call->args[1], row) == 0)
-        position = (gint64) i + 1;
-    duck_vector_set (call->result, gint64, row, position);
-  }
+  for (guint row = 0; duck_kernel_next (call, &row); row++)
+    duck_vector_set (call->result, gint64, row, (gint64) find_element (call, row));
   return TRUE;
 }
 
@@ -289,20 +302,14 @@ overlap_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     g_autoptr (ElementSet) set = element_set ();
     DuckListEntry a = duck_vector_list (&call->args[0], row), b = duck_vector_list (&call->args[1], row);
-    gboolean has_null = FALSE, found = FALSE;
-    for (guint64 i = 0; i < a.length; i++) {
-      if (is_null_at (&call->args[0].children[0], a.offset + i))
-        has_null = TRUE;
-      else
-        set_add (set, &call->args[0].children[0], a.offset + i);
-    }
-    for (guint64 i = 0; i < b.length && !found; i++) {
-      if (is_null_at (&call->args[1].children[0], b.offset + i))
-        has_null = TRUE;
-      else
-        found = set_holds (set, &call->args[1].children[0], b.offset + i);
-    }
-    if (!found && has_null && a.length > 0 && b.length > 0)
+    const DuckVector *in_a = &call->args[0].children[0], *in_b = &call->args[1].children[0];
+    gboolean found = FALSE;
+    for (guint64 i = 0; i < a.length; i++)
+      if (!is_null_at (in_a, a.offset + i))
+        set_add (set, in_a, a.offset + i);
+    for (guint64 i = 0; i < b.length && !found; i++)
+      found = !is_null_at (in_b, b.offset + i) && set_holds (set, in_b, b.offset + i);
+    if (!found && a.length > 0 && b.length > 0 && (has_null (in_a, a) || has_null (in_b, b)))
       duck_vector_set_null (call->result, row);
     else
       duck_vector_set (call->result, guint8, row, (guint8) found);
@@ -322,25 +329,21 @@ set_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
     g_autoptr (ElementSet) seen = element_set ();
     g_autoptr (ElementSet) other = element_set ();
     g_autoptr (Elements) elements = elements_new ();
-    DuckListEntry a = duck_vector_list (&call->args[0], row);
-    const DuckVector *child = &call->args[0].children[0];
     if (op == SET_INTERSECT || op == SET_EXCEPT) {
       DuckListEntry b = duck_vector_list (&call->args[1], row);
       for (guint64 i = 0; i < b.length; i++)
         set_add (other, &call->args[1].children[0], b.offset + i);
     }
-    for (guint64 i = 0; i < a.length; i++) {
-      guint64 at = a.offset + i;
-      if ((op == SET_INTERSECT && !set_holds (other, child, at)) || (op == SET_EXCEPT && set_holds (other, child, at)))
-        continue;
-      if (set_add (seen, child, at))
-        add_element (elements, child, at);
-    }
-    if (op == SET_UNION) {
-      DuckListEntry b = duck_vector_list (&call->args[1], row);
-      for (guint64 i = 0; i < b.length; i++)
-        if (set_add (seen, &call->args[1].children[0], b.offset + i))
-          add_element (elements, &call->args[1].children[0], b.offset + i);
+    for (guint arg = 0; arg < (op == SET_UNION ? 2 : 1); arg++) {
+      DuckListEntry entry = duck_vector_list (&call->args[arg], row);
+      const DuckVector *child = &call->args[arg].children[0];
+      for (guint64 at = entry.offset; at < entry.offset + entry.length; at++) {
+        if ((op == SET_INTERSECT && !set_holds (other, child, at)) ||
+            (op == SET_EXCEPT && set_holds (other, child, at)))
+          continue;
+        if (set_add (seen, child, at))
+          add_element (elements, child, at);
+      }
     }
     write_elements (call->result, row, elements);
   }
@@ -375,12 +378,10 @@ append_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
       continue;
     }
     g_autoptr (Elements) elements = elements_new ();
-    DuckListEntry entry = duck_vector_list (&call->args[0], row);
     gboolean before = duck_vector_bool (&call->args[2], row);
     if (before)
       add_element (elements, &call->args[1], row);
-    for (guint64 i = 0; i < entry.length; i++)
-      add_element (elements, &call->args[0].children[0], entry.offset + i);
+    add_elements (elements, &call->args[0].children[0], duck_vector_list (&call->args[0], row));
     if (!before)
       add_element (elements, &call->args[1], row);
     write_elements (call->result, row, elements);
@@ -459,11 +460,10 @@ slice_run (const DuckKernelCall *call, GError **error)
                              "the length of slice must not be negative");
     gint64 from = start > 0 ? start - 1 : n + start;
     if (from < 0 || from >= n)
-      length = 0;
-    length = MIN (length, n - MAX (from, 0));
+      from = length = 0;
+    DuckListEntry part = { entry.offset + (guint64) from, (guint64) MIN (length, n - from) };
     g_autoptr (Elements) elements = elements_new ();
-    for (gint64 i = 0; i < length; i++)
-      add_element (elements, &call->args[0].children[0], entry.offset + (guint64) (from + i));
+    add_elements (elements, &call->args[0].children[0], part);
     write_elements (call->result, row, elements);
   }
   return TRUE;
@@ -477,21 +477,17 @@ flatten_run (const DuckKernelCall *call, GError **error)
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *inner = &call->args[0].children[0];
     g_autoptr (Elements) elements = elements_new ();
-    gboolean has_null = FALSE;
-    for (guint64 i = 0; i < entry.length && !has_null; i++) {
-      has_null = is_null_at (inner, entry.offset + i);
-      if (has_null)
-        continue;
+    if (has_null (inner, entry)) {
+      duck_vector_set_null (call->result, row);
+      continue;
+    }
+    for (guint64 i = 0; i < entry.length; i++) {
       DuckListEntry part = duck_vector_list (inner, entry.offset + i);
       if (!check_length ((RelationInt128) elements->len + part.length, error))
         return FALSE;
-      for (guint64 k = 0; k < part.length; k++)
-        add_element (elements, &inner->children[0], part.offset + k);
+      add_elements (elements, &inner->children[0], part);
     }
-    if (has_null)
-      duck_vector_set_null (call->result, row);
-    else
-      write_elements (call->result, row, elements);
+    write_elements (call->result, row, elements);
   }
   return TRUE;
 }
@@ -512,11 +508,9 @@ static gboolean
 sort_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    DuckListEntry entry = duck_vector_list (&call->args[0], row);
     gint mode = (gint) duck_vector_int64 (&call->args[1], row);
     g_autoptr (Elements) elements = elements_new ();
-    for (guint64 i = 0; i < entry.length; i++)
-      add_element (elements, &call->args[0].children[0], entry.offset + i);
+    add_elements (elements, &call->args[0].children[0], duck_vector_list (&call->args[0], row));
     g_array_sort_with_data (elements, mode == 0 ? compare_elements : compare_null_last, &mode);
     write_elements (call->result, row, elements);
   }
@@ -592,27 +586,36 @@ concat_ws_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 
 /* ---- maps ---- */
 
-/* (keys, values): checks and builds */
+/* Writes @n entries, from @key and @value on; keys are not NULL and differ. */
+static gboolean
+write_map (DuckVector *result, guint row, Element key, Element value, guint64 n, GError **error)
+{
+  g_autoptr (ElementSet) seen = element_set ();
+  for (guint64 i = 0; i < n; i++) {
+    if (is_null_at (key.vector, key.row + i))
+      return base_error_set (error, SLUICE_ERROR_NULL_MAP_KEY, "NULL is no key of a map");
+    if (!set_add (seen, key.vector, key.row + i))
+      return base_error_set (error, SLUICE_ERROR_DUPLICATED_MAP_KEY, "a key occurs twice in a map");
+  }
+  guint64 start = duck_vector_set_list (result, row, n);
+  for (guint64 i = 0; i < n; i++) {
+    copy_value (key.vector, key.row + i, &result->children[0], start + i);
+    copy_value (value.vector, value.row + i, &result->children[1], start + i);
+  }
+  return TRUE;
+}
+
+/* (keys, values) */
 static gboolean
 map_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry keys = duck_vector_list (&call->args[0], row), values = duck_vector_list (&call->args[1], row);
-    const DuckVector *key = &call->args[0].children[0];
     if (keys.length != values.length)
       return base_error_set (error, SLUICE_ERROR_EXECUTION_ERROR, "a map needs as many keys as values");
-    g_autoptr (ElementSet) seen = element_set ();
-    for (guint64 i = 0; i < keys.length; i++) {
-      if (is_null_at (key, keys.offset + i))
-        return base_error_set (error, SLUICE_ERROR_NULL_MAP_KEY, "NULL is no key of a map");
-      if (!set_add (seen, key, keys.offset + i))
-        return base_error_set (error, SLUICE_ERROR_DUPLICATED_MAP_KEY, "a key occurs twice in a map");
-    }
-    guint64 start = duck_vector_set_list (call->result, row, keys.length);
-    for (guint64 i = 0; i < keys.length; i++) {
-      copy_value (key, keys.offset + i, &call->result->children[0], start + i);
-      copy_value (&call->args[1].children[0], values.offset + i, &call->result->children[1], start + i);
-    }
+    Element key = { &call->args[0].children[0], keys.offset }, value = { &call->args[1].children[0], values.offset };
+    if (!write_map (call->result, row, key, value, keys.length, error))
+      return FALSE;
   }
   return TRUE;
 }
@@ -624,25 +627,11 @@ map_from_entries_run (const DuckKernelCall *call, GError **error)
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     DuckListEntry entry = duck_vector_list (&call->args[0], row);
     const DuckVector *item = &call->args[0].children[0];
-    g_autoptr (ElementSet) seen = element_set ();
-    gboolean has_null = FALSE;
-    for (guint64 i = entry.offset; i < entry.offset + entry.length; i++)
-      has_null |= is_null_at (item, i);
-    if (has_null) {
+    Element key = { &item->children[0], entry.offset }, value = { &item->children[1], entry.offset };
+    if (has_null (item, entry))
       duck_vector_set_null (call->result, row);
-      continue;
-    }
-    for (guint64 i = entry.offset; i < entry.offset + entry.length; i++) {
-      if (is_null_at (&item->children[0], i))
-        return base_error_set (error, SLUICE_ERROR_NULL_MAP_KEY, "NULL is no key of a map");
-      if (!set_add (seen, &item->children[0], i))
-        return base_error_set (error, SLUICE_ERROR_DUPLICATED_MAP_KEY, "a key occurs twice in a map");
-    }
-    guint64 start = duck_vector_set_list (call->result, row, entry.length);
-    for (guint64 i = 0; i < entry.length; i++) {
-      copy_value (&item->children[0], entry.offset + i, &call->result->children[0], start + i);
-      copy_value (&item->children[1], entry.offset + i, &call->result->children[1], start + i);
-    }
+    else if (!write_map (call->result, row, key, value, entry.length, error))
+      return FALSE;
   }
   return TRUE;
 }
@@ -652,13 +641,10 @@ static gboolean
 map_value_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    DuckListEntry entry = duck_vector_list (&call->args[0], row);
-    const DuckVector *keys = &call->args[0].children[0];
-    guint64 i = entry.offset;
-    while (i < entry.offset + entry.length && compare_values (keys, i, &call->args[1], row) != 0)
-      i++;
-    if (i < entry.offset + entry.length)
-      copy_value (&call->args[0].children[1], i, call->result, row);
+    guint64 number = find_element (call, row);
+    if (number > 0)
+      copy_value (&call->args[0].children[1], duck_vector_list (&call->args[0], row).offset + number - 1, call->result,
+                  row);
     else
       duck_vector_set_null (call->result, row);
   }
@@ -668,13 +654,8 @@ map_value_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 static gboolean
 map_has_key_run (const DuckKernelCall *call, G_GNUC_UNUSED GError **error)
 {
-  for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    DuckListEntry entry = duck_vector_list (&call->args[0], row);
-    guint64 i = entry.offset;
-    while (i < entry.offset + entry.length && compare_values (&call->args[0].children[0], i, &call->args[1], row) != 0)
-      i++;
-    duck_vector_set (call->result, guint8, row, i < entry.offset + entry.length);
-  }
+  for (guint row = 0; duck_kernel_next (call, &row); row++)
+    duck_vector_set (call->result, guint8, row, find_element (call, row) > 0);
   return TRUE;
 }
 
