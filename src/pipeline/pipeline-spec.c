@@ -38,6 +38,8 @@ pipeline_spec_find (const char *given, const char *start, GError **error)
       return g_steal_pointer (&path);
     base_error_set (error, SLUICE_ERROR_PIPELINE_SPEC_FILE_DOES_NOT_EXIST, "The pipeline spec file %s does not exist",
                     path);
+    if (g_file_test (path, G_FILE_TEST_IS_DIR))
+      base_error_set_hint (error, "it is a directory; --spec names a file, such as %s/%s", path, spec_names[0]);
     return NULL;
   }
   g_autofree char *directory = g_canonicalize_filename (start, NULL);
