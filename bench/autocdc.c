@@ -1,6 +1,6 @@
 /* Drives AUTO CDC in one process over prepared Parquet batches and says what each cost, one JSON object on stdout.
  *
- *   bench-autocdc TABLE SOURCE N-BATCHES [--type 1|2|bitemporal] [--legacy-feed]
+ *   bench-autocdc TABLE SOURCE N-BATCHES [--type 1|2|bitemporal] [--legacy-feed] [--ignore-nulls]
  *
  * SOURCE holds base.parquet and batch-0.parquet … with the columns op, id, name, email, city, amount, seq, seen. Where there is no table
  * the base goes in first, as batch 0, timed apart; with 0 batches a process of its own loads it. `seen` is the system sequence of
@@ -36,6 +36,7 @@ typedef struct {
   gint64 retention_seconds;
   AutoCdcType type;
   gboolean legacy_feed;
+  gboolean ignore_nulls;
   char *next_path; /* (nullable): of the batch after this one */
   AutoCdcPlan *next_plan;
   AutoCdcAhead *next_ahead;
@@ -153,6 +154,7 @@ open_bench (Bench *bench, const char *location, GError **error)
                                .except_columns = except,
                                .sequence_by = sql_parse_expression (bench->arena, "seq", -1, NULL, error),
                                .delete_when = sql_parse_expression (bench->arena, "op = 'D'", -1, NULL, error),
+                               .ignore_null = bench->ignore_nulls,
                                .type = bench->type };
   if (bench->type == AUTOCDC_BITEMPORAL)
     bench->flow.system_sequence_by = sql_parse_expression (bench->arena, "seen", -1, NULL, error);
@@ -208,6 +210,8 @@ parse_options (Bench *bench, int argc, char **argv)
   for (int i = 4; i < argc; i++) {
     if (strcmp (argv[i], "--legacy-feed") == 0) {
       bench->legacy_feed = TRUE;
+    } else if (strcmp (argv[i], "--ignore-nulls") == 0) {
+      bench->ignore_nulls = TRUE;
     } else if (strcmp (argv[i], "--type") == 0 && i + 1 < argc) {
       i++;
       bench->type = 0;
@@ -231,7 +235,7 @@ main (int argc, char **argv)
   gint64 n_batches = 0;
 
   if (argc < 4 || !base_text_parse_int64 (argv[3], &n_batches) || !parse_options (&bench, argc, argv)) {
-    fprintf (stderr, "usage: bench-autocdc TABLE SOURCE N-BATCHES [--type 1|2|bitemporal] [--legacy-feed]\n");
+    fprintf (stderr, "usage: bench-autocdc TABLE SOURCE N-BATCHES [--type 1|2|bitemporal] [--legacy-feed] [--ignore-nulls]\n");
     return 2;
   }
   if (!run (&bench, argv[1], argv[2], n_batches, report, &error)) {

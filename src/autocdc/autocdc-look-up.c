@@ -527,16 +527,18 @@ autocdc_look_up_known (AutoCdcWork *work, DeltaTable *table, GError **error)
   g_autoptr (GString) scan = g_string_new (NULL);
 
   if (work->layout->domain->files->len == 0) {
-    autocdc_work_define (work, "known", "SELECT {K}, o AS sd, false AS has_upsert FROM {reduced} WHERE false");
+    autocdc_work_define (work, "known", "SELECT {K}, o AS sd, o AS su, false AS has_upsert FROM {reduced} WHERE false");
     return TRUE;
   }
   if (!autocdc_append_state_scan (work, table, work->layout->domain->files, scan, error))
     return FALSE;
   autocdc_work_take (work, "state scan", g_steal_pointer (&scan));
-  return autocdc_work_make (work, "known",
-                            "SELECT {K}, max(o) AS sd, bool_or(NOT d OR g > 0) AS has_upsert FROM (SELECT t.* FROM"
-                            " ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}) GROUP BY {K}",
-                            NULL, error);
+  return autocdc_work_make (
+      work, "known",
+      "SELECT {K}, max(o) AS sd, max(o) FILTER (NOT d) AS su, bool_or(NOT d OR g > 0) AS has_upsert"
+      " FROM (SELECT t.* FROM"
+      " ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}) GROUP BY {K}",
+      NULL, error);
 }
 
 gboolean

@@ -1,4 +1,4 @@
-/* SCD TYPE 1 without payload: keys whose outcome follows from comparing sequences.
+/* SCD TYPE 1 without payload: keys whose outcome follows from comparing sequences. Of partial targets see autocdc-scd1-partial.c.
  *
  * When every fact in sight authors all fields, the newest upsert is the whole row: a newer one replaces it, an older one is
  * nothing. So the look-up reads keys, sequences, sets and hashes only. Set aside for the general way, with payload, are keys
@@ -8,9 +8,9 @@
  *   - whose new values have the hash of the old ones, or whose old row has none that compares: perhaps nothing changed.
  *
  *   {old}      what {rows} has, of all keys of the batch, without values unless they are to be written
- *   {known}    of keys with facts in state files: sd the newest sequence, has_upsert
+ *   {known}    of keys with facts in state files: sd the newest sequence, su that of upserts, has_upsert
  *   {simple}   k, dm, ds newest delete of the batch, hh hash of its newest upsert, act, fi, rn, rid, rr of the old row, newest sequence known before,
- *              adds_delete whether the delete goes to the state, complex whether the key is set aside
+ *              adds_delete whether the delete goes to the state, moves whether the fact of the old row does, complex whether the key is set aside
  */
 #include "autocdc-work-private.h"
 #include "duck-engine.h"
@@ -20,7 +20,8 @@ autocdc_simple_applies (const AutoCdcWork *work)
 {
   const AutoCdcDomain *domain = work->layout->domain;
 
-  return work->plan->type == AUTOCDC_SCD1 && autocdc_batch_authors_all (work) &&
+  return work->plan->type == AUTOCDC_SCD1 &&
+         (work->is_partial ? !work->has_statements : autocdc_batch_authors_all (work)) &&
          g_strcmp0 (domain->hash, duck_engine_library_version ()) == 0;
 }
 
@@ -64,7 +65,8 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       " OR coalesce((um_stands > ho OR ho IS NULL) AND rr IS NOT NULL AND coalesce(same_hash, true), false) AS complex,"
       " CASE WHEN um_stands IS NOT NULL AND (ho IS NULL OR um_stands > ho)"
       " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END"
-      " WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho IS NULL)) THEN 2 ELSE 0 END AS act FROM met",
+      " WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho IS NULL)) THEN 2 ELSE 0 END AS act, false AS "
+      "moves FROM met",
       n_rows, error);
 }
 
@@ -95,14 +97,15 @@ count_simple (AutoCdcWork *work, gint64 *n_complex, GError **error)
   gint64 values[7];
 
   if (!autocdc_work_numbers (work,
-                             "SELECT count(*) FILTER (complex), count(*) FILTER (adds_delete AND NOT complex),"
+                             "SELECT count(*) FILTER (complex),"
+                             " count(*) FILTER ((adds_delete OR moves) AND NOT complex),"
                              " count(*) FILTER (tied AND NOT complex), count(*) FILTER (act = 1 AND NOT complex),"
                              " count(*) FILTER (act = 2 AND NOT complex), count(*) FILTER (act = 3 AND NOT complex),"
                              " count(*) FILTER (is_late AND NOT complex) FROM {simple}",
                              values, G_N_ELEMENTS (values), error))
     return FALSE;
   *n_complex = values[0];
-  work->n_simple_deletes = values[1];
+  work->n_simple_facts = values[1];
   work->n_ties += values[2];
   *counts =
       (AutoCdcCounts){ .n_inserted = values[3], .n_deleted = values[4], .n_updated = values[5], .n_late = values[6] };
@@ -129,26 +132,27 @@ gboolean
 autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, gint64 *n_complex,
                       GError **error)
 {
-  work->keeps_old = with_old_rows;
-  if (!autocdc_look_up_rows (work, snapshot, "old", with_old_rows, error) ||
-      !autocdc_look_up_known (work, delta_snapshot_table (snapshot), error) || !classify (work, error) ||
+  work->keeps_old = with_old_rows || work->is_partial;
+  if (!autocdc_look_up_rows (work, snapshot, "old", work->keeps_old, error) ||
+      !autocdc_look_up_known (work, delta_snapshot_table (snapshot), error) ||
+      !(work->is_partial ? autocdc_partial_classify (work, error) : classify (work, error)) ||
       !count_simple (work, n_complex, error))
     return FALSE;
-  return *n_complex == 0 || autocdc_set_aside (work, snapshot, with_old_rows, error);
+  return *n_complex == 0 || autocdc_set_aside (work, snapshot, work->keeps_old, error);
 }
 
 void
-autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes)
+autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *facts)
 {
   g_autofree char *both = g_strconcat ("SELECT * FROM {diff} UNION ALL ", diff, NULL);
   g_autofree char *both_marks = g_strconcat ("SELECT rr, fi, rn, act FROM {marks} UNION ALL ", marks, NULL);
-  g_autofree char *both_facts = g_strconcat ("FROM {add} UNION ALL ", deletes, NULL);
+  g_autofree char *both_facts = g_strconcat ("FROM {add} UNION ALL ", facts, NULL);
 
   autocdc_set_no_values (work);
   /* Their rows are joined where they are written, not copied before. */
-  if (work->n_simple_deletes > 0)
-    autocdc_work_define (work, "add", work->has_general ? both_facts : deletes);
-  work->n_add = (work->has_general ? work->n_add : 0) + work->n_simple_deletes;
+  if (work->n_simple_facts > 0)
+    autocdc_work_define (work, "add", work->has_general ? both_facts : facts);
+  work->n_add = (work->has_general ? work->n_add : 0) + work->n_simple_facts;
   autocdc_work_define (work, "diff", work->has_general ? both : diff);
   autocdc_work_define (work, "marks", work->has_general ? both_marks : marks);
 }
@@ -156,6 +160,10 @@ autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, cons
 void
 autocdc_simple_add (AutoCdcWork *work)
 {
+  if (work->is_partial) {
+    autocdc_partial_add (work);
+    return;
+  }
   autocdc_add_simple (
       work,
       "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{V:b}, b.s AS hs, NULL AS ho,"

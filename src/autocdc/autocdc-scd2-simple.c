@@ -93,7 +93,7 @@ autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64
     return FALSE;
   *n_complex = values[0];
   work->simple_counts = (AutoCdcCounts){ .n_updated = values[1], .n_inserted = values[2], .n_lasting = values[3] };
-  work->n_simple_deletes = values[4];
+  work->n_simple_facts = values[4];
   return *n_complex == 0 || autocdc_set_aside (work, snapshot, TRUE, error);
 }
 

@@ -104,7 +104,7 @@ typedef struct {
   gint64 n_twice;              /* keys and identities that autocdc_normalise() found several times */
   gint64 n_changes;            /* of a snapshot: keys in which it differs from the target */
   gint64 n_add;                /* rows of {add} */
-  gint64 n_simple_deletes;     /* that {simple} has for {add} */
+  gint64 n_simple_facts;       /* that {simple} has for {add} */
   AutoCdcCounts simple_counts; /* of its keys */
   gint64 n_ties;               /* see AutoCdcOutcome */
 } AutoCdcWork;
@@ -287,13 +287,16 @@ gboolean autocdc_simple_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gbool
                                GError **error);
 /* Their part of {diff}, {marks} and {add}, beside that of the general way when it ran. */
 void autocdc_simple_add (AutoCdcWork *work);
+/* The same of partial targets: {simple} of {old} and {known}; their part. */
+gboolean autocdc_partial_classify (AutoCdcWork *work, GError **error);
+void autocdc_partial_add (AutoCdcWork *work);
 /* SCD 2: the same of keys all of whose events are newer than what is known of them. */
 gboolean autocdc_simple_history_applies (const AutoCdcWork *work);
 gboolean autocdc_simple_history_split (AutoCdcWork *work, DeltaSnapshot *snapshot, gint64 *n_complex, GError **error);
 void autocdc_simple_history_add (AutoCdcWork *work);
 /* For both: {keys} and so on of what is complex in {simple}; the texts of their parts. */
 gboolean autocdc_set_aside (AutoCdcWork *work, DeltaSnapshot *snapshot, gboolean with_old_rows, GError **error);
-void autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *deletes);
+void autocdc_add_simple (AutoCdcWork *work, const char *diff, const char *marks, const char *facts);
 /* The piece `shows`: whether @fact, a table of facts, shows all its values in the row `n`. */
 void autocdc_set_shows (AutoCdcWork *work, const char *fact);
 /* Appends the hash of field values of a table. */
