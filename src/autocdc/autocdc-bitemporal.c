@@ -85,7 +85,7 @@ define_told (AutoCdcWork *work)
     return;
   }
   for (guint i = 0; i < n; i++) {
-    g_string_append_printf (values, ", arg_max_null(v%u, p) FILTER (sluice_bit(b, %u)) AS v%u", i, i, i);
+    g_string_append_printf (values, ", arg_max_null(v%u, CASE WHEN sluice_bit(b, %u) THEN p END) AS v%u", i, i, i);
     g_string_append_printf (flags, "%sbool_or(sluice_bit(b, %u))", i ? ", " : "sluice_bits(", i);
   }
   g_string_append (flags, n ? ")" : "''::BLOB");

@@ -37,9 +37,9 @@ set_steps (AutoCdcWork *work)
         g_string_append_printf (steps, " AS v%u", i);
         continue;
       }
-      g_string_append_printf (steps, ", arg_max_null(v%u, %s) FILTER (", i, key);
+      g_string_append_printf (steps, ", arg_max_null(v%u, CASE WHEN ", i);
       autocdc_append_authors (work, steps, i, "b");
-      g_string_append_printf (steps, ") AS v%u", i);
+      g_string_append_printf (steps, " THEN %s END) AS v%u", key, i);
       if (authored == AUTOCDC_AUTHORED_ALWAYS)
         continue;
       g_string_append (steps, ", bool_or(NOT d AND ");

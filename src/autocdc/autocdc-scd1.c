@@ -17,9 +17,9 @@ set_newest (AutoCdcWork *work)
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     if (autocdc_work_authored (work, i) != AUTOCDC_AUTHORED_SOMETIMES)
       continue;
-    g_string_append (newest, ", max(o) FILTER (");
+    g_string_append (newest, ", max(CASE WHEN ");
     autocdc_append_authors (work, newest, i, "b");
-    g_string_append_printf (newest, ") AS mo%u", i);
+    g_string_append_printf (newest, " THEN o END) AS mo%u", i);
     g_string_append_printf (names, ", m.mo%u", i);
     g_string_append (nulls, ", NULL");
     g_string_append (needed, " OR (");
@@ -48,12 +48,12 @@ set_newest_values (AutoCdcWork *work)
       duck_type_append_text (values, field->type);
       break;
     case AUTOCDC_AUTHORED_ALWAYS:
-      g_string_append_printf (values, "arg_max_null(v%u, %s) FILTER (o = mo)", i, key);
+      g_string_append_printf (values, "arg_max_null(v%u, CASE WHEN o = mo THEN %s END)", i, key);
       break;
     case AUTOCDC_AUTHORED_SOMETIMES:
-      g_string_append_printf (values, "arg_max_null(v%u, %s) FILTER (o = mo%u AND ", i, key, i);
+      g_string_append_printf (values, "arg_max_null(v%u, CASE WHEN o = mo%u AND ", i, i);
       autocdc_append_authors (work, values, i, "b");
-      g_string_append_c (values, ')');
+      g_string_append_printf (values, " THEN %s END)", key);
       break;
     }
     g_string_append_printf (values, " AS v%u", i);

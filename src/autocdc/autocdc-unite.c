@@ -51,7 +51,7 @@ count_authors (AutoCdcWork *work, GError **error)
   g_autofree gint64 *values = g_new0 (gint64, n + 1);
 
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (counts, ", count(*) FILTER (sluice_bit(b, %u))", i);
+    g_string_append_printf (counts, ", count(CASE WHEN sluice_bit(b, %u) THEN 1 END)", i);
   g_string_append (counts, " FROM {facts} WHERE NOT d");
   if (!autocdc_work_numbers (work, counts->str, values, n + 1, error))
     return FALSE;

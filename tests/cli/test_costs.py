@@ -27,10 +27,12 @@ class Costs(unittest.TestCase):
 
     def sql(self, text, *arguments):
         """The lines of its output, the bytes it read, and how many bytes its memory grew to."""
+        return self.sluice("sql", "-w", str(self.root / "w"), "-o", "csv", *arguments, text)
+
+    def sluice(self, *arguments):
         before = bytes_read()
         with tempfile.TemporaryFile("w+") as out:
-            process = subprocess.Popen([SLUICE, "sql", "-w", str(self.root / "w"), "-o", "csv", *arguments, text], stdout=out,
-                                       stderr=subprocess.STDOUT, cwd=self.root)
+            process = subprocess.Popen([SLUICE, *arguments], stdout=out, stderr=subprocess.STDOUT, cwd=self.root)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
@@ -85,6 +87,29 @@ class Costs(unittest.TestCase):
         self.assertEqual(lines[1:], ["2500000,1250000,0,1250000"])
         self.assert_memory(memory, 600 << 20)  # 850 MB without the limit: buffers of what is written do not count
         self.assertEqual(self.sql("SELECT count(*), count(DISTINCT k), count_if(length(v) = 128) FROM t")[0][1:], ["3750000,3750000,2500000"])
+
+    def test_wide_targets_of_partial_updates(self):
+        """400 columns that say nothing where they are NULL: each column's newest author is found without a copy of all others for it."""
+        columns = ", ".join(f"nullif((id + {c}) % 3, 0) + {c} AS c{c}" for c in range(400))
+        self.sql(f"CREATE TABLE e AS SELECT id % 20 AS k, id DIV 40 AS n, {columns} FROM range(200)")
+        spec = f"name: wide\nstorage: file://{self.root}/storage\nlibraries: [{{glob: {{include: wide.sql}}}}]\n"
+        (self.root / "spark-pipeline.yml").write_text(f'{spec}configuration: {{spark.sql.warehouse.dir: "{self.root}/w"}}\n')
+        (self.root / "wide.sql").write_text("".join(
+            f"CREATE STREAMING TABLE t{i}; CREATE FLOW f{i} AS AUTO CDC INTO t{i} FROM STREAM e KEYS (k) IGNORE NULL UPDATES SEQUENCE BY n "
+            f"COLUMNS * EXCEPT (n) {storage};" for i, storage in enumerate(
+                ("STORED AS SCD TYPE 1", "STORED AS SCD TYPE 2", "SYSTEM SEQUENCE BY n STORED AS BITEMPORAL"))))
+        _, _, memory = self.sluice("run")
+        self.assert_memory(memory, 700 << 20)
+        # Of two events at one time the greater value counts, and what it does not say is that of the time before.
+        wanted = []
+        for k in range(20):
+            row = [k]
+            for c in (0, 1, 399):
+                said = [[(i + c) % 3 for i in (n * 40 + k, n * 40 + 20 + k) if (i + c) % 3 > 0] for n in range(5)]
+                row.append(max([s for s in said if s][-1]) + c)
+            wanted.append(",".join(map(str, row)))
+        for i, condition in enumerate(("", "WHERE __END_AT IS NULL", "WHERE __END_AT IS NULL AND __SYSTEM_END_AT IS NULL")):
+            self.assertEqual(self.sql(f"SELECT k, c0, c1, c399 FROM t{i} {condition} ORDER BY k")[0][1:], wanted)
 
     def test_what_does_not_fit_is_refused_by_name(self):
         """R58: UPDATE spills too; with too little memory for its threads a statement says so, and changes nothing."""
