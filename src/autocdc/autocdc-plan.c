@@ -3,6 +3,7 @@
 #include "autocdc-snapshot.h"
 #include "base-error.h"
 #include "base-text.h"
+#include "sql-build.h"
 #include "sql-print.h"
 #include "write-schema.h"
 
@@ -322,6 +323,7 @@ bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, c
                     plan->name, clause);
     base_error_set_hint (error,
                          "an order must be that of the events: take a column of the source, or what follows from one");
+    sql_position_add_to_error (&sequence->position, error);
     return NULL;
   }
   if (base_type_kind (type) != BASE_TYPE_VOID && base_type_is_orderable (type))
@@ -332,6 +334,7 @@ bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, c
   base_error_add_param (error, "dataType", text);
   base_error_set_hint (error,
                        "numbers, texts, bytes, dates, times and intervals have one, and STRUCT and ARRAY of such");
+  sql_position_add_to_error (&sequence->position, error);
   return NULL;
 }
 
@@ -367,6 +370,7 @@ check_condition (const AutoCdcPlan *plan, const char *clause, const SqlExpr *con
   base_error_set (error, SLUICE_ERROR_DATATYPE_MISMATCH_FILTER_NOT_BOOLEAN,
                   "flow %s: %s is of type %s, not a condition", plan->name, clause, text);
   base_error_set_hint (error, "compare it with a value, such as operation = 'DELETE'");
+  sql_position_add_to_error (&condition->position, error);
   return FALSE;
 }
 

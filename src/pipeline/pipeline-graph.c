@@ -62,9 +62,47 @@ add_problem (PipelineGraph *graph, const PipelinePlace *place, const SqlPosition
   g_ptr_array_add (graph->problems, problem);
 }
 
+/* The first of @names whose text stands in backticks in @quoted. (nullable) */
+static const SqlPosition *
+position_of (const SqlIdentList *names, const char *quoted)
+{
+  for (guint i = 0; i < names->n; i++) {
+    g_autofree char *text = g_strdup_printf ("`%s`", names->items[i].text);
+    if (strstr (quoted, text) != NULL)
+      return &names->items[i].position;
+  }
+  return NULL;
+}
+
+/* Where a clause names the column that @problem is about. (nullable) */
+static const SqlPosition *
+name_position (const SqlAutoCdc *clauses, const GError *problem)
+{
+  const char *missing = base_error_param (problem, "missingColumns");
+  const char *key = base_error_param (problem, "keyColumnName");
+  const SqlPosition *position = NULL;
+
+  if (key != NULL) {
+    g_autofree char *quoted = g_strdup_printf ("`%s`", key);
+    position = position_of (&clauses->keys, quoted);
+  }
+  if (missing == NULL)
+    return position;
+  const SqlIdentList by_event = { (SqlIdent *) clauses->columns_to_update, clauses->columns_to_update != NULL };
+  const SqlIdentList *lists[] = { &clauses->columns.columns, &clauses->track_history.columns,
+                                  &clauses->ignore_null_updates.columns, &by_event };
+  for (guint i = 0; i < G_N_ELEMENTS (lists) && position == NULL; i++)
+    position = position_of (lists[i], missing);
+  return position;
+}
+
 static void
 add_flow_problem (PipelineGraph *graph, const PipelineFlow *flow, GError *problem)
 {
+  const SqlPosition *named = flow->autocdc != NULL ? name_position (flow->autocdc, problem) : NULL;
+
+  if (named != NULL)
+    sql_position_add_to_error (named, &problem);
   base_error_add_context (&problem, "analysing the flow `%s`", flow->name);
   add_problem (graph, &flow->place, &flow->position, problem);
 }

@@ -191,6 +191,21 @@ class Mistakes(unittest.TestCase):
                 line = SOURCE.count("\n") + TARGET.count("\n") + 1
                 self.assertRegex(p.run(command="dry-run").stderr, rf"pipeline\.sql:{line}:\d+\n +{line} \| CREATE FLOW f")
 
+    def test_a_clause_is_pointed_at(self):
+        """Every one of them stood at the first word of the flow."""
+        for clauses, at in (("KEYS (nokey) SEQUENCE BY n", "nokey"), ("KEYS (id) SEQUENCE BY n COLUMNS * EXCEPT (m, none)", "none"),
+                            ("KEYS (id) SEQUENCE BY n STORED AS SCD TYPE 2 TRACK HISTORY ON name, none", "none"),
+                            ("KEYS (id) IGNORE NULL UPDATES ON none SEQUENCE BY n", "none"),
+                            ("KEYS (id) SEQUENCE BY n COLUMNS TO UPDATE none", "none"),
+                            ("KEYS (id) SEQUENCE BY m", "m"), ("KEYS (id) SEQUENCE BY rand()", "rand"),
+                            ("KEYS (id) APPLY AS DELETE WHEN name SEQUENCE BY n", "name")):
+            sql = SOURCE + TARGET + f"CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(src)\n  {clauses};\n"
+            with self.subTest(clauses), Project(sql) as p:
+                p.add_file(ROWS, "src")
+                error = p.run(command="dry-run").stderr
+                line, column = map(int, re.search(r"pipeline\.sql:(\d+):(\d+)", error).groups())
+                self.assertTrue(sql.splitlines()[line - 1][column - 1:].startswith(at), error)
+
     def test_an_expectation_on_the_target_lets_a_failed_batch_go_on(self):
         for column in ("id", "n"):
             with self.subTest(column), Project(one()) as p:
