@@ -1,28 +1,35 @@
-/* Expressions, by precedence climbing.
- *
- * Levels, loosest first: OR, AND, NOT, predicates (BETWEEN, IN, LIKE, IS: one only), comparison, |, ^, &, shifts, + - ||,
- * * / % DIV, sign, then what follows a primary (. [] :: :). This is SqlBaseParser.g4's order.
- */
+/* Expressions, by precedence climbing over the levels of sql-level-private.h. */
 #include "base-text.h"
+#include "sql-level-private.h"
 #include "sql-parser-private.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum {
-  LEVEL_OR = 1,
-  LEVEL_AND,
-  LEVEL_NOT,
-  LEVEL_PREDICATE,
-  LEVEL_COMPARISON,
-  LEVEL_BIT_OR,
-  LEVEL_BIT_XOR,
-  LEVEL_BIT_AND,
-  LEVEL_SHIFT,
-  LEVEL_ADD,
-  LEVEL_MULTIPLY,
-  LEVEL_UNARY,
+const SqlBinaryOperator sql_binary_operators[] = {
+  [SQL_BINARY_OR] = { "OR", SQL_LEVEL_OR },
+  [SQL_BINARY_AND] = { "AND", SQL_LEVEL_AND },
+  [SQL_BINARY_EQ] = { "=", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_NULL_SAFE_EQ] = { "<=>", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_NE] = { "<>", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_LT] = { "<", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_LE] = { "<=", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_GT] = { ">", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_GE] = { ">=", SQL_LEVEL_COMPARISON },
+  [SQL_BINARY_BIT_OR] = { "|", SQL_LEVEL_BIT_OR },
+  [SQL_BINARY_BIT_XOR] = { "^", SQL_LEVEL_BIT_XOR },
+  [SQL_BINARY_BIT_AND] = { "&", SQL_LEVEL_BIT_AND },
+  [SQL_BINARY_SHIFT_LEFT] = { "<<", SQL_LEVEL_SHIFT },
+  [SQL_BINARY_SHIFT_RIGHT] = { ">>", SQL_LEVEL_SHIFT },
+  [SQL_BINARY_SHIFT_RIGHT_UNSIGNED] = { ">>>", SQL_LEVEL_SHIFT },
+  [SQL_BINARY_CONCAT] = { "||", SQL_LEVEL_ADD },
+  [SQL_BINARY_ADD] = { "+", SQL_LEVEL_ADD },
+  [SQL_BINARY_SUBTRACT] = { "-", SQL_LEVEL_ADD },
+  [SQL_BINARY_MULTIPLY] = { "*", SQL_LEVEL_MULTIPLY },
+  [SQL_BINARY_DIVIDE] = { "/", SQL_LEVEL_MULTIPLY },
+  [SQL_BINARY_MODULO] = { "%", SQL_LEVEL_MULTIPLY },
+  [SQL_BINARY_INT_DIVIDE] = { "DIV", SQL_LEVEL_MULTIPLY },
 };
 
 static SqlExpr *parse_level (SqlParser *parser, guint least);
@@ -1220,41 +1227,29 @@ adjacent (const SqlParser *parser, guint ahead)
   return sql_parser_token (parser, ahead)->end == sql_parser_token (parser, ahead + 1)->begin;
 }
 
-/* The binary operator at the current token. Returns: its level, 0 when there is none. */
-static guint
+/* The binary operator at the current token. */
+static gboolean
 binary_operator (const SqlParser *parser, SqlBinaryOp *op, guint *n_tokens)
 {
   static const struct {
     guint8 kind;
-    guint8 level;
     guint8 op;
   } table[] = {
-    { SQL_TOKEN_EQ, LEVEL_COMPARISON, SQL_BINARY_EQ },
-    { SQL_TOKEN_NULL_SAFE_EQ, LEVEL_COMPARISON, SQL_BINARY_NULL_SAFE_EQ },
-    { SQL_TOKEN_NE, LEVEL_COMPARISON, SQL_BINARY_NE },
-    { SQL_TOKEN_LT, LEVEL_COMPARISON, SQL_BINARY_LT },
-    { SQL_TOKEN_LE, LEVEL_COMPARISON, SQL_BINARY_LE },
-    { SQL_TOKEN_GT, LEVEL_COMPARISON, SQL_BINARY_GT },
-    { SQL_TOKEN_GE, LEVEL_COMPARISON, SQL_BINARY_GE },
-    { SQL_TOKEN_BAR, LEVEL_BIT_OR, SQL_BINARY_BIT_OR },
-    { SQL_TOKEN_CARET, LEVEL_BIT_XOR, SQL_BINARY_BIT_XOR },
-    { SQL_TOKEN_AMPERSAND, LEVEL_BIT_AND, SQL_BINARY_BIT_AND },
-    { SQL_TOKEN_PLUS, LEVEL_ADD, SQL_BINARY_ADD },
-    { SQL_TOKEN_MINUS, LEVEL_ADD, SQL_BINARY_SUBTRACT },
-    { SQL_TOKEN_CONCAT, LEVEL_ADD, SQL_BINARY_CONCAT },
-    { SQL_TOKEN_STAR, LEVEL_MULTIPLY, SQL_BINARY_MULTIPLY },
-    { SQL_TOKEN_SLASH, LEVEL_MULTIPLY, SQL_BINARY_DIVIDE },
-    { SQL_TOKEN_PERCENT, LEVEL_MULTIPLY, SQL_BINARY_MODULO },
+    { SQL_TOKEN_EQ, SQL_BINARY_EQ },         { SQL_TOKEN_NULL_SAFE_EQ, SQL_BINARY_NULL_SAFE_EQ },
+    { SQL_TOKEN_NE, SQL_BINARY_NE },         { SQL_TOKEN_LT, SQL_BINARY_LT },
+    { SQL_TOKEN_LE, SQL_BINARY_LE },         { SQL_TOKEN_GT, SQL_BINARY_GT },
+    { SQL_TOKEN_GE, SQL_BINARY_GE },         { SQL_TOKEN_BAR, SQL_BINARY_BIT_OR },
+    { SQL_TOKEN_CARET, SQL_BINARY_BIT_XOR }, { SQL_TOKEN_AMPERSAND, SQL_BINARY_BIT_AND },
+    { SQL_TOKEN_PLUS, SQL_BINARY_ADD },      { SQL_TOKEN_MINUS, SQL_BINARY_SUBTRACT },
+    { SQL_TOKEN_CONCAT, SQL_BINARY_CONCAT }, { SQL_TOKEN_STAR, SQL_BINARY_MULTIPLY },
+    { SQL_TOKEN_SLASH, SQL_BINARY_DIVIDE },  { SQL_TOKEN_PERCENT, SQL_BINARY_MODULO },
   };
   SqlTokenKind kind = sql_parser_kind (parser, 0);
   *n_tokens = 1;
   if (kind == SQL_TOKEN_WORD) {
     SqlWord word = sql_parser_word (parser, 0);
     *op = word == SQL_WORD_OR ? SQL_BINARY_OR : word == SQL_WORD_AND ? SQL_BINARY_AND : SQL_BINARY_INT_DIVIDE;
-    return word == SQL_WORD_OR    ? LEVEL_OR
-           : word == SQL_WORD_AND ? LEVEL_AND
-           : word == SQL_WORD_DIV ? LEVEL_MULTIPLY
-                                  : 0;
+    return word == SQL_WORD_OR || word == SQL_WORD_AND || word == SQL_WORD_DIV;
   }
   if ((kind == SQL_TOKEN_LT || kind == SQL_TOKEN_GT) && sql_parser_kind (parser, 1) == kind && adjacent (parser, 0)) {
     gboolean third = kind == SQL_TOKEN_GT && sql_parser_kind (parser, 2) == kind && adjacent (parser, 1);
@@ -1262,15 +1257,15 @@ binary_operator (const SqlParser *parser, SqlBinaryOp *op, guint *n_tokens)
     *op = kind == SQL_TOKEN_LT ? SQL_BINARY_SHIFT_LEFT
           : third              ? SQL_BINARY_SHIFT_RIGHT_UNSIGNED
                                : SQL_BINARY_SHIFT_RIGHT;
-    return LEVEL_SHIFT;
+    return TRUE;
   }
   for (gsize i = 0; i < G_N_ELEMENTS (table); i++) {
     if (table[i].kind == kind) {
       *op = (SqlBinaryOp) table[i].op;
-      return table[i].level;
+      return TRUE;
     }
   }
-  return 0;
+  return FALSE;
 }
 
 static SqlExpr *
@@ -1418,7 +1413,7 @@ parse_not (SqlParser *parser)
   if (!sql_parser_enter (parser))
     return NULL;
   expr->u.unary.op = SQL_UNARY_NOT;
-  expr->u.unary.operand = parse_level (parser, LEVEL_NOT);
+  expr->u.unary.operand = parse_level (parser, SQL_LEVEL_NOT);
   sql_parser_leave (parser);
   hang (parser, expr, expr->u.unary.operand);
   return finish (parser, expr, start);
@@ -1432,7 +1427,7 @@ parse_level (SqlParser *parser, guint least)
   gboolean is_not = (AT1 (parser, NOT) && !part) || sql_parser_kind (parser, 0) == SQL_TOKEN_EXCLAMATION;
   gboolean boolean_only = FALSE; /* a predicate or NOT stands on the left: only AND and OR may follow */
   SqlExpr *left;
-  if (is_not && least <= LEVEL_NOT) {
+  if (is_not && least <= SQL_LEVEL_NOT) {
     left = parse_not (parser);
     boolean_only = TRUE;
   } else {
@@ -1441,16 +1436,16 @@ parse_level (SqlParser *parser, guint least)
   while (left != NULL) {
     SqlBinaryOp op;
     guint n_tokens;
-    guint level = binary_operator (parser, &op, &n_tokens);
-    if (level == 0) {
-      SqlExpr *predicate = least <= LEVEL_PREDICATE && !boolean_only ? parse_predicate (parser, left, start) : left;
+    if (!binary_operator (parser, &op, &n_tokens)) {
+      SqlExpr *predicate = least <= SQL_LEVEL_PREDICATE && !boolean_only ? parse_predicate (parser, left, start) : left;
       if (predicate == left)
         return left;
       left = predicate;
       boolean_only = TRUE;
       continue;
     }
-    if (level < least || (boolean_only && level > LEVEL_AND))
+    guint level = sql_binary_operators[op].level;
+    if (level < least || (boolean_only && level > SQL_LEVEL_AND))
       return left;
     SqlExpr *expr = sql_parser_new_expr (parser, SQL_EXPR_BINARY);
     parser->at += n_tokens;
@@ -1461,9 +1456,7 @@ parse_level (SqlParser *parser, guint least)
     hang (parser, expr, left);
     hang (parser, expr, expr->u.binary.right);
     left = finish (parser, expr, start);
-    boolean_only = FALSE;
-    if (level <= LEVEL_AND)
-      boolean_only = TRUE;
+    boolean_only = level <= SQL_LEVEL_AND;
   }
   return left;
 }
@@ -1473,7 +1466,7 @@ sql_parser_expression (SqlParser *parser)
 {
   if (!sql_parser_enter (parser))
     return NULL;
-  SqlExpr *expr = parse_level (parser, LEVEL_OR);
+  SqlExpr *expr = parse_level (parser, SQL_LEVEL_OR);
   sql_parser_leave (parser);
   return parser->error == NULL ? expr : NULL;
 }
@@ -1483,7 +1476,7 @@ sql_parser_value (SqlParser *parser)
 {
   if (!sql_parser_enter (parser))
     return NULL;
-  SqlExpr *expr = parse_level (parser, LEVEL_COMPARISON);
+  SqlExpr *expr = parse_level (parser, SQL_LEVEL_COMPARISON);
   sql_parser_leave (parser);
   return parser->error == NULL ? expr : NULL;
 }

@@ -1,52 +1,8 @@
-/* Expressions as text. Levels are those of sql-parse-expression.c: an operand of a lower level gets parentheses. */
+/* Expressions as text. An operand of a lower level gets parentheses. */
+#include "sql-level-private.h"
 #include "sql-print-private.h"
 
 #include <string.h>
-
-enum {
-  LEVEL_LAMBDA,
-  LEVEL_OR,
-  LEVEL_AND,
-  LEVEL_NOT,
-  LEVEL_PREDICATE,
-  LEVEL_COMPARISON,
-  LEVEL_BIT_OR,
-  LEVEL_BIT_XOR,
-  LEVEL_BIT_AND,
-  LEVEL_SHIFT,
-  LEVEL_ADD,
-  LEVEL_MULTIPLY,
-  LEVEL_UNARY,
-  LEVEL_PRIMARY,
-};
-
-static const struct {
-  const char *text;
-  guint level;
-} binary_operators[] = {
-  [SQL_BINARY_OR] = { "OR", LEVEL_OR },
-  [SQL_BINARY_AND] = { "AND", LEVEL_AND },
-  [SQL_BINARY_EQ] = { "=", LEVEL_COMPARISON },
-  [SQL_BINARY_NULL_SAFE_EQ] = { "<=>", LEVEL_COMPARISON },
-  [SQL_BINARY_NE] = { "<>", LEVEL_COMPARISON },
-  [SQL_BINARY_LT] = { "<", LEVEL_COMPARISON },
-  [SQL_BINARY_LE] = { "<=", LEVEL_COMPARISON },
-  [SQL_BINARY_GT] = { ">", LEVEL_COMPARISON },
-  [SQL_BINARY_GE] = { ">=", LEVEL_COMPARISON },
-  [SQL_BINARY_BIT_OR] = { "|", LEVEL_BIT_OR },
-  [SQL_BINARY_BIT_XOR] = { "^", LEVEL_BIT_XOR },
-  [SQL_BINARY_BIT_AND] = { "&", LEVEL_BIT_AND },
-  [SQL_BINARY_SHIFT_LEFT] = { "<<", LEVEL_SHIFT },
-  [SQL_BINARY_SHIFT_RIGHT] = { ">>", LEVEL_SHIFT },
-  [SQL_BINARY_SHIFT_RIGHT_UNSIGNED] = { ">>>", LEVEL_SHIFT },
-  [SQL_BINARY_CONCAT] = { "||", LEVEL_ADD },
-  [SQL_BINARY_ADD] = { "+", LEVEL_ADD },
-  [SQL_BINARY_SUBTRACT] = { "-", LEVEL_ADD },
-  [SQL_BINARY_MULTIPLY] = { "*", LEVEL_MULTIPLY },
-  [SQL_BINARY_DIVIDE] = { "/", LEVEL_MULTIPLY },
-  [SQL_BINARY_MODULO] = { "%", LEVEL_MULTIPLY },
-  [SQL_BINARY_INT_DIVIDE] = { "DIV", LEVEL_MULTIPLY },
-};
 
 static const char *const unit_texts[] = {
   [SQL_UNIT_NONE] = "",
@@ -160,23 +116,24 @@ level_of (const SqlExpr *expr)
 {
   switch (expr->kind) {
   case SQL_EXPR_LAMBDA:
-    return LEVEL_LAMBDA;
+    return SQL_LEVEL_LAMBDA;
   case SQL_EXPR_BINARY:
-    return binary_operators[expr->u.binary.op].level;
+    return sql_binary_operators[expr->u.binary.op].level;
   case SQL_EXPR_UNARY:
-    return expr->u.unary.op == SQL_UNARY_NOT ? LEVEL_NOT : LEVEL_UNARY;
+    return expr->u.unary.op == SQL_UNARY_NOT ? SQL_LEVEL_NOT : SQL_LEVEL_UNARY;
   case SQL_EXPR_BETWEEN:
   case SQL_EXPR_IN_LIST:
   case SQL_EXPR_IN_QUERY:
   case SQL_EXPR_LIKE:
   case SQL_EXPR_IS:
-    return LEVEL_PREDICATE;
+    return SQL_LEVEL_PREDICATE;
   case SQL_EXPR_LITERAL:
-    return expr->u.literal.kind >= SQL_LITERAL_INTEGER && expr->u.literal.kind <= SQL_LITERAL_DECIMAL ? LEVEL_UNARY
-                                                                                                      : LEVEL_PRIMARY;
+    return expr->u.literal.kind >= SQL_LITERAL_INTEGER && expr->u.literal.kind <= SQL_LITERAL_DECIMAL
+               ? SQL_LEVEL_UNARY
+               : SQL_LEVEL_PRIMARY;
   case SQL_EXPR_INTERVAL:
   case SQL_EXPR_JSON_PATH:
-    return LEVEL_UNARY;
+    return SQL_LEVEL_UNARY;
   case SQL_EXPR_COLUMN:
   case SQL_EXPR_STAR:
   case SQL_EXPR_PARAMETER:
@@ -190,9 +147,9 @@ level_of (const SqlExpr *expr)
   case SQL_EXPR_SUBQUERY:
   case SQL_EXPR_EXISTS:
   case SQL_EXPR_TABLE:
-    return LEVEL_PRIMARY;
+    return SQL_LEVEL_PRIMARY;
   }
-  return LEVEL_PRIMARY;
+  return SQL_LEVEL_PRIMARY;
 }
 
 static void
@@ -302,14 +259,14 @@ print_bound (GString *out, const SqlBound *bound)
     g_string_append (out, "UNBOUNDED PRECEDING");
     break;
   case SQL_BOUND_PRECEDING:
-    print_at (out, bound->value, LEVEL_COMPARISON);
+    print_at (out, bound->value, SQL_LEVEL_COMPARISON);
     g_string_append (out, " PRECEDING");
     break;
   case SQL_BOUND_CURRENT_ROW:
     g_string_append (out, "CURRENT ROW");
     break;
   case SQL_BOUND_FOLLOWING:
-    print_at (out, bound->value, LEVEL_COMPARISON);
+    print_at (out, bound->value, SQL_LEVEL_COMPARISON);
     g_string_append (out, " FOLLOWING");
     break;
   case SQL_BOUND_UNBOUNDED_FOLLOWING:
@@ -363,7 +320,7 @@ print_form (GString *out, const SqlCall *call, const char *const *texts)
 {
   for (guint i = 0; i < call->n_args; i++) {
     g_string_append (out, texts[i]);
-    print_at (out, call->args[i].value, LEVEL_COMPARISON);
+    print_at (out, call->args[i].value, SQL_LEVEL_COMPARISON);
   }
 }
 
@@ -377,7 +334,7 @@ print_trim (GString *out, const SqlCall *call)
     g_string_append_c (out, ' ');
   }
   g_string_append (out, "FROM ");
-  print_at (out, call->args[0].value, LEVEL_COMPARISON);
+  print_at (out, call->args[0].value, SQL_LEVEL_COMPARISON);
 }
 
 static void
@@ -412,7 +369,7 @@ print_call_args (GString *out, const SqlCall *call)
   case SQL_CALL_EXTRACT:
     print_word (out, call->args[0].value);
     g_string_append (out, " FROM ");
-    print_at (out, call->args[1].value, LEVEL_COMPARISON);
+    print_at (out, call->args[1].value, SQL_LEVEL_COMPARISON);
     break;
   case SQL_CALL_SUBSTRING:
     print_form (out, call, substring);
@@ -462,16 +419,16 @@ static void
 print_unary (GString *out, const SqlExpr *expr)
 {
   const SqlExpr *operand = expr->u.unary.operand;
-  gboolean number = operand->kind == SQL_EXPR_LITERAL && level_of (operand) == LEVEL_UNARY;
+  gboolean number = operand->kind == SQL_EXPR_LITERAL && level_of (operand) == SQL_LEVEL_UNARY;
   switch (expr->u.unary.op) {
   case SQL_UNARY_NOT:
     g_string_append (out, "NOT ");
-    print_at (out, operand, LEVEL_NOT);
+    print_at (out, operand, SQL_LEVEL_NOT);
     return;
   case SQL_UNARY_MINUS:
     /* `- 1` would be the literal -1. */
     g_string_append (out, "- ");
-    print_at (out, operand, number && operand->u.literal.text[0] != '-' ? LEVEL_PRIMARY : LEVEL_UNARY);
+    print_at (out, operand, number && operand->u.literal.text[0] != '-' ? SQL_LEVEL_PRIMARY : SQL_LEVEL_UNARY);
     return;
   case SQL_UNARY_PLUS:
     g_string_append (out, "+ ");
@@ -480,14 +437,14 @@ print_unary (GString *out, const SqlExpr *expr)
     g_string_append (out, "~ ");
     break;
   }
-  print_at (out, operand, LEVEL_UNARY);
+  print_at (out, operand, SQL_LEVEL_UNARY);
 }
 
 static void
 print_like (GString *out, const SqlExpr *expr)
 {
   static const char *const words[] = { "LIKE", "ILIKE", "RLIKE" };
-  print_at (out, expr->u.like.value, LEVEL_COMPARISON);
+  print_at (out, expr->u.like.value, SQL_LEVEL_COMPARISON);
   g_string_append_printf (out, "%s %s ", expr->u.like.negated ? " NOT" : "", words[expr->u.like.op]);
   if (expr->u.like.quantifier != SQL_QUANTIFIER_NONE) {
     g_string_append (out, expr->u.like.quantifier == SQL_QUANTIFIER_ALL ? "ALL (" : "ANY (");
@@ -495,7 +452,7 @@ print_like (GString *out, const SqlExpr *expr)
     g_string_append_c (out, ')');
     return;
   }
-  print_at (out, expr->u.like.patterns.items[0], LEVEL_COMPARISON);
+  print_at (out, expr->u.like.patterns.items[0], SQL_LEVEL_COMPARISON);
   if (expr->u.like.escape != NULL) {
     g_string_append (out, " ESCAPE ");
     sql_print_expr (out, expr->u.like.escape);
@@ -506,26 +463,26 @@ static void
 print_is (GString *out, const SqlExpr *expr)
 {
   static const char *const words[] = { "NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT FROM " };
-  print_at (out, expr->u.is.value, LEVEL_COMPARISON);
+  print_at (out, expr->u.is.value, SQL_LEVEL_COMPARISON);
   g_string_append_printf (out, " IS %s%s", expr->u.is.negated ? "NOT " : "", words[expr->u.is.test]);
   if (expr->u.is.other != NULL)
-    print_at (out, expr->u.is.other, LEVEL_COMPARISON);
+    print_at (out, expr->u.is.other, SQL_LEVEL_COMPARISON);
 }
 
 static void
 print_between (GString *out, const SqlExpr *expr)
 {
-  print_at (out, expr->u.between.value, LEVEL_COMPARISON);
+  print_at (out, expr->u.between.value, SQL_LEVEL_COMPARISON);
   g_string_append (out, expr->u.between.negated ? " NOT BETWEEN " : " BETWEEN ");
-  print_at (out, expr->u.between.low, LEVEL_COMPARISON);
+  print_at (out, expr->u.between.low, SQL_LEVEL_COMPARISON);
   g_string_append (out, " AND ");
-  print_at (out, expr->u.between.high, LEVEL_COMPARISON);
+  print_at (out, expr->u.between.high, SQL_LEVEL_COMPARISON);
 }
 
 static void
 print_in (GString *out, const SqlExpr *value, gboolean negated, const SqlExprList *items, const SqlQuery *query)
 {
-  print_at (out, value, LEVEL_COMPARISON);
+  print_at (out, value, SQL_LEVEL_COMPARISON);
   g_string_append (out, negated ? " NOT IN (" : " IN (");
   if (query != NULL)
     sql_print_select_query (out, query);
@@ -559,7 +516,7 @@ static void
 print_cast (GString *out, const SqlExpr *expr)
 {
   if (expr->u.cast.is_colon) {
-    print_at (out, expr->u.cast.value, LEVEL_PRIMARY);
+    print_at (out, expr->u.cast.value, SQL_LEVEL_PRIMARY);
     g_string_append_printf (out, "::%s", expr->u.cast.type.text);
     return;
   }
@@ -571,7 +528,7 @@ print_cast (GString *out, const SqlExpr *expr)
 static void
 print_path (GString *out, const SqlExpr *expr)
 {
-  print_at (out, expr->u.path.base, LEVEL_PRIMARY);
+  print_at (out, expr->u.path.base, SQL_LEVEL_PRIMARY);
   for (guint i = 0; i < expr->u.path.n; i++) {
     const SqlPathStep *step = &expr->u.path.steps[i];
     gboolean bracket = step->bracketed || step->kind != SQL_STEP_FIELD;
@@ -637,12 +594,12 @@ sql_print_expr (GString *out, const SqlExpr *expr)
                             expr->u.parameter.name != NULL ? expr->u.parameter.name : "");
     break;
   case SQL_EXPR_FIELD:
-    print_at (out, expr->u.field.base, LEVEL_PRIMARY);
+    print_at (out, expr->u.field.base, SQL_LEVEL_PRIMARY);
     g_string_append_c (out, '.');
     sql_print_ident (out, &expr->u.field.name);
     break;
   case SQL_EXPR_INDEX:
-    print_at (out, expr->u.index.base, LEVEL_PRIMARY);
+    print_at (out, expr->u.index.base, SQL_LEVEL_PRIMARY);
     g_string_append_c (out, '[');
     sql_print_expr (out, expr->u.index.index);
     g_string_append_c (out, ']');
@@ -654,9 +611,9 @@ sql_print_expr (GString *out, const SqlExpr *expr)
     print_unary (out, expr);
     break;
   case SQL_EXPR_BINARY: {
-    guint level = binary_operators[expr->u.binary.op].level;
+    guint level = sql_binary_operators[expr->u.binary.op].level;
     print_at (out, expr->u.binary.left, level);
-    g_string_append_printf (out, " %s ", binary_operators[expr->u.binary.op].text);
+    g_string_append_printf (out, " %s ", sql_binary_operators[expr->u.binary.op].text);
     print_at (out, expr->u.binary.right, level + 1);
     break;
   }
