@@ -209,43 +209,31 @@ duck_holds_move (GPtrArray *holds, GPtrArray *from)
     g_ptr_array_add (holds, g_ptr_array_steal_index (from, from->len - 1));
 }
 
-/* ---- sluice_live ---- */
+/* ---- sluice_live, sluice_pick ---- */
 
+/* (handle, file, row): the lent object, of the kind that the variant says, is asked for the rows of one handle at once. */
 static gboolean
-run_live (const DuckKernelCall *call, GError **error)
+run_ask (const DuckKernelCall *call, GError **error)
 {
   const guint64 *handles = call->args[0].data;
   const guint64 *files = call->args[1].data;
   const gint64 *rows = call->args[2].data;
-  guint8 *live = call->result->data;
 
   for (guint start = 0, end; start < call->n_rows; start = end) {
     for (end = start + 1; end < call->n_rows && handles[end] == handles[start]; end++)
       ;
-    g_autoptr (DuckLent) lent = duck_lent_find (call->user_data, handles[start], DUCK_LENT_FILTER, error);
-    if (lent == NULL ||
-        !lent->filter->test (lent->object, files + start, rows + start, end - start, live + start, error))
+    g_autoptr (DuckLent) lent = duck_lent_find (call->user_data, handles[start], (DuckLentKind) call->variant, error);
+    if (lent == NULL)
       return FALSE;
-  }
-  return TRUE;
-}
-
-/* ---- sluice_pick ---- */
-
-static gboolean
-run_pick (const DuckKernelCall *call, GError **error)
-{
-  const guint64 *handles = call->args[0].data;
-  const guint64 *files = call->args[1].data;
-  const gint64 *rows = call->args[2].data;
-  guint64 *picks = call->result->data;
-
-  for (guint start = 0, end; start < call->n_rows; start = end) {
-    for (end = start + 1; end < call->n_rows && handles[end] == handles[start]; end++)
-      ;
-    g_autoptr (DuckLent) lent = duck_lent_find (call->user_data, handles[start], DUCK_LENT_PICKER, error);
-    if (lent == NULL ||
-        !lent->picker->pick (lent->object, files + start, rows + start, end - start, picks + start, error))
+    guint n = end - start;
+    gboolean answered;
+    if (lent->kind == DUCK_LENT_FILTER)
+      answered = lent->filter->test (lent->object, files + start, rows + start, n,
+                                     (guint8 *) call->result->data + start, error);
+    else
+      answered = lent->picker->pick (lent->object, files + start, rows + start, n,
+                                     (guint64 *) call->result->data + start, error);
+    if (!answered)
       return FALSE;
   }
   return TRUE;
@@ -352,8 +340,16 @@ run_expect_fail (const DuckKernelCall *call, GError **error)
 }
 
 static const DuckKernel lend_kernels[] = {
-  { .name = "sluice_live", .args = { "UBIGINT", "UBIGINT", "BIGINT" }, .result = "BOOLEAN", .run = run_live },
-  { .name = "sluice_pick", .args = { "UBIGINT", "UBIGINT", "BIGINT" }, .result = "UBIGINT", .run = run_pick },
+  { .name = "sluice_live",
+    .args = { "UBIGINT", "UBIGINT", "BIGINT" },
+    .result = "BOOLEAN",
+    .run = run_ask,
+    .variant = DUCK_LENT_FILTER },
+  { .name = "sluice_pick",
+    .args = { "UBIGINT", "UBIGINT", "BIGINT" },
+    .result = "UBIGINT",
+    .run = run_ask,
+    .variant = DUCK_LENT_PICKER },
   { .name = "sluice_expect",
     .args = { "UBIGINT" },
     .varargs = "BOOLEAN",
