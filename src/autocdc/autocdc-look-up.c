@@ -439,20 +439,14 @@ static GArray *
 files_of_keys (AutoCdcWork *work, GError **error)
 {
   g_autofree char *sql = autocdc_work_text (work, "SELECT DISTINCT r.fi FROM {old} r SEMI JOIN {keys} q ON {J:r,q}");
-  g_autoptr (DuckResult) result = duck_session_query (work->session, sql, work->cancel, error);
+  g_autoptr (GArray) indexes = duck_session_query_int64s (work->session, sql, work->cancel, error);
   g_autoptr (GArray) inputs = autocdc_inputs_new ();
-  const DuckChunk *chunk;
 
-  if (!result)
+  if (!indexes)
     return NULL;
-  while (TRUE) {
-    if (!duck_result_next (result, &chunk, error))
-      return NULL;
-    if (!chunk)
-      return g_steal_pointer (&inputs);
-    for (guint i = 0; i < chunk->n_rows; i++)
-      autocdc_inputs_add (inputs, work->scan, duck_vector_int64 (&chunk->columns[0], i));
-  }
+  for (guint i = 0; i < indexes->len; i++)
+    autocdc_inputs_add (inputs, work->scan, g_array_index (indexes, gint64, i));
+  return g_steal_pointer (&inputs);
 }
 
 gboolean

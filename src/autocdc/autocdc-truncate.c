@@ -114,23 +114,17 @@ static gboolean *
 files_in_use (AutoCdcWork *work, GError **error)
 {
   g_autofree char *sql = NULL;
-  g_autoptr (DuckResult) result = NULL;
+  g_autoptr (GArray) indexes = NULL;
   g_autofree gboolean *in_use = g_new0 (gboolean, delta_scan_n_files (work->scan) + 1);
-  const DuckChunk *chunk;
 
   autocdc_work_set (work, "scan", delta_scan_sql (work->scan));
   sql = autocdc_work_text (work, "SELECT DISTINCT t.fi FROM ({scan}) t WHERE {O:t.hs} >= {truncate order}"
                                  " UNION SELECT DISTINCT fi FROM {rows}");
-  if (!(result = duck_session_query (work->session, sql, work->cancel, error)))
+  if (!(indexes = duck_session_query_int64s (work->session, sql, work->cancel, error)))
     return NULL;
-  while (TRUE) {
-    if (!duck_result_next (result, &chunk, error))
-      return NULL;
-    if (!chunk)
-      return g_steal_pointer (&in_use);
-    for (guint i = 0; i < chunk->n_rows; i++)
-      in_use[duck_vector_int64 (&chunk->columns[0], i)] = TRUE;
-  }
+  for (guint i = 0; i < indexes->len; i++)
+    in_use[g_array_index (indexes, gint64, i)] = TRUE;
+  return g_steal_pointer (&in_use);
 }
 
 gboolean

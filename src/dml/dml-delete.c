@@ -5,7 +5,6 @@
  */
 #include "base-json.h"
 #include "dml-target-private.h"
-#include "duck-result.h"
 #include "duck-session.h"
 #include "sql-tree.h"
 
@@ -31,19 +30,13 @@ gboolean
 dml_delete_whole_files (DmlTarget *target, const char *sql, gint64 *n_rows, GError **error)
 {
   g_autofree char *distinct = g_strdup_printf ("SELECT DISTINCT c0 FROM (%s)", sql);
-  g_autoptr (DuckResult) result = duck_session_query (target->context->duck, distinct, target->context->cancel, error);
+  g_autoptr (GArray) indexes =
+      duck_session_query_int64s (target->context->duck, distinct, target->context->cancel, error);
   g_autoptr (GPtrArray) files = g_ptr_array_new ();
-  if (result == NULL)
+  if (indexes == NULL)
     return FALSE;
-  for (;;) {
-    const DuckChunk *chunk = NULL;
-    if (!duck_result_next (result, &chunk, error))
-      return FALSE;
-    if (chunk == NULL)
-      break;
-    for (guint i = 0; i < chunk->n_rows; i++)
-      g_ptr_array_add (files, delta_scan_file (target->scan, duck_vector_int64 (&chunk->columns[0], i)));
-  }
+  for (guint i = 0; i < indexes->len; i++)
+    g_ptr_array_add (files, delta_scan_file (target->scan, g_array_index (indexes, gint64, i)));
   return write_batch_remove_files (target->batch, (DeltaFile *const *) files->pdata, files->len, n_rows, error);
 }
 

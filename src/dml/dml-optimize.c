@@ -8,7 +8,6 @@
 #include "base-text.h"
 #include "delta-checkpoint.h"
 #include "dml-private.h"
-#include "duck-result.h"
 #include "relation-plan.h"
 #include "sql-parse.h"
 #include "sql-print.h"
@@ -92,19 +91,13 @@ read_numbers (const DmlContext *context, RelationPlan *plan, guint column, Delta
   g_autoptr (RelationText) text = numbers != NULL ? relation_plan_lower (numbers, &lowering, error) : NULL;
   if (text == NULL)
     return FALSE;
-  g_autoptr (DuckResult) result =
-      duck_session_query (context->duck, relation_text_sql (text)->str, context->cancel, error);
-  if (result == NULL)
+  g_autoptr (GArray) indexes =
+      duck_session_query_int64s (context->duck, relation_text_sql (text)->str, context->cancel, error);
+  if (indexes == NULL)
     return FALSE;
-  for (;;) {
-    const DuckChunk *chunk = NULL;
-    if (!duck_result_next (result, &chunk, error))
-      return FALSE;
-    if (chunk == NULL)
-      return TRUE;
-    for (guint row = 0; row < chunk->n_rows; row++)
-      g_ptr_array_add (files, delta_snapshot_file (snapshot, (guint) duck_vector_int64 (&chunk->columns[0], row)));
-  }
+  for (guint i = 0; i < indexes->len; i++)
+    g_ptr_array_add (files, delta_snapshot_file (snapshot, (guint) g_array_index (indexes, gint64, i)));
+  return TRUE;
 }
 
 /* The live files in partitions for which @where ((nullable): all) is TRUE.

@@ -393,6 +393,27 @@ duck_session_query_string (DuckSession *session, const char *sql, BaseCancel *ca
   return TRUE;
 }
 
+GArray *
+duck_session_query_int64s (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error)
+{
+  g_autoptr (DuckResult) result = duck_session_query (session, sql, cancel, error);
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (gint64));
+
+  if (result == NULL)
+    return NULL;
+  for (;;) {
+    const DuckChunk *chunk;
+    if (!duck_result_next (result, &chunk, error))
+      return NULL;
+    if (chunk == NULL)
+      return g_steal_pointer (&values);
+    for (guint row = 0; row < chunk->n_rows; row++) {
+      gint64 value = duck_vector_int64 (&chunk->columns[0], row);
+      g_array_append_val (values, value);
+    }
+  }
+}
+
 /* ---- types of a query ---- */
 
 static void

@@ -80,6 +80,8 @@ gboolean duck_session_query_int64 (DuckSession *session, const char *sql, BaseCa
                                    gboolean *is_null, GError **error);
 gboolean duck_session_query_string (DuckSession *session, const char *sql, BaseCancel *cancel, char **value,
                                     GError **error);
+/* The first column of all rows: integers that are not NULL. Returns: (transfer full) (element-type gint64): NULL on error. */
+GArray *duck_session_query_int64s (DuckSession *session, const char *sql, BaseCancel *cancel, GError **error);
 
 /* Columns of a query that was prepared and not run. */
 typedef struct {

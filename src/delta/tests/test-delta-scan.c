@@ -600,12 +600,11 @@ count_of (Fixture *fixture, const char *from, const char *predicate)
 {
   g_autofree char *sql = g_strdup_printf ("SELECT count(*) FROM %s WHERE %s", from, predicate);
   g_autoptr (GError) error = NULL;
-  g_autoptr (DuckResult) result = duck_session_query (fixture->session, sql, NULL, &error);
-  const DuckChunk *chunk;
+  gint64 count;
 
-  if (result == NULL || !duck_result_next (result, &chunk, &error))
+  if (!duck_session_query_int64 (fixture->session, sql, NULL, &count, NULL, &error))
     g_error ("%s: %s", sql, error->message);
-  return (guint64) duck_vector_int64 (&chunk->columns[0], 0);
+  return (guint64) count;
 }
 
 /* DuckDB's Bloom filters of BLOBs are asked for the printed form of a value: a filter must not get as far as that. */

@@ -69,20 +69,13 @@ read_leaf (Target *target, GError **error)
   g_autoptr (RelationPlan) plan = relation_plan_new_source (target->leaf);
   RelationLowering lowering = { .session = target->fixture->session };
   g_autoptr (RelationText) text = relation_plan_lower (plan, &lowering, error);
-  g_autoptr (DuckResult) result =
-      text != NULL ? duck_session_query (target->fixture->session, relation_text_sql (text)->str, NULL, error) : NULL;
-  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (gint64));
-  const DuckChunk *chunk;
+  GArray *values =
+      text != NULL ? duck_session_query_int64s (target->fixture->session, relation_text_sql (text)->str, NULL, error)
+                   : NULL;
 
-  if (result == NULL)
-    return NULL;
-  while (duck_result_next (result, &chunk, error) && chunk != NULL)
-    for (guint row = 0; row < chunk->n_rows; row++) {
-      gint64 value = duck_vector_int64 (&chunk->columns[0], row);
-      g_array_append_val (values, value);
-    }
-  g_array_sort (values, compare_values);
-  return g_steal_pointer (&values);
+  if (values != NULL)
+    g_array_sort (values, compare_values);
+  return values;
 }
 
 static void
