@@ -69,29 +69,6 @@ fail_decimal (const RelationConvert *convert, const BaseType *to, DuckVector *ou
                "a value cannot be represented as DECIMAL(%u, %u)", base_type_precision (to), base_type_scale (to));
 }
 
-static void
-integer_range (BaseTypeKind kind, gint64 *min, gint64 *max)
-{
-  switch (kind) {
-  case BASE_TYPE_BYTE:
-    *min = G_MININT8;
-    *max = G_MAXINT8;
-    break;
-  case BASE_TYPE_SHORT:
-    *min = G_MININT16;
-    *max = G_MAXINT16;
-    break;
-  case BASE_TYPE_INTEGER:
-    *min = G_MININT32;
-    *max = G_MAXINT32;
-    break;
-  default:
-    *min = G_MININT64;
-    *max = G_MAXINT64;
-    break;
-  }
-}
-
 /* Seconds of a unit, for intervals that end in it. */
 static gint64
 field_us (BaseIntervalField field)
@@ -191,7 +168,7 @@ gboolean
 relation_convert_text (const RelationConvert *convert, const char *text, gsize size, const BaseType *to,
                        DuckVector *out, guint64 row, GError **error)
 {
-  gint64 integer, min, max;
+  gint64 integer;
   double number;
   float small;
   gboolean truth;
@@ -205,10 +182,9 @@ relation_convert_text (const RelationConvert *convert, const char *text, gsize s
   case BASE_TYPE_SHORT:
   case BASE_TYPE_INTEGER:
   case BASE_TYPE_LONG:
-    integer_range (base_type_kind (to), &min, &max);
-    if (!relation_text_to_int64 (text, size, min, max, &integer))
+    if (!relation_text_to_int64 (text, size, G_MININT64, G_MAXINT64, &integer) ||
+        !relation_vector_store_integer (out, row, integer))
       break;
-    duck_vector_set_int128 (out, row, integer);
     return TRUE;
   case BASE_TYPE_FLOAT:
     if (!relation_text_to_float (text, size, &small))
@@ -254,7 +230,6 @@ static gboolean
 integer_to (const RelationConvert *convert, gint64 value, const BaseType *to, DuckVector *out, guint64 row,
             GError **error)
 {
-  gint64 min, max;
   RelationInt128 decimal;
   switch (base_type_kind (to)) {
   case BASE_TYPE_BOOLEAN:
@@ -278,20 +253,11 @@ integer_to (const RelationConvert *convert, gint64 value, const BaseType *to, Du
     duck_vector_set (out, gint64, row, value * RELATION_US_PER_SECOND);
     return TRUE;
   case BASE_TYPE_INTERVAL_YEAR_MONTH:
-  case BASE_TYPE_INTERVAL_DAY_TIME: {
-    RelationInt128 wide = (RelationInt128) value * interval_unit (to);
-    gboolean is_months = base_type_kind (to) == BASE_TYPE_INTERVAL_YEAR_MONTH;
-    if (wide < (is_months ? G_MININT32 : G_MININT64) || wide > (is_months ? G_MAXINT32 : G_MAXINT64))
-      return fail_overflow (convert, to, out, row, error);
-    duck_vector_set_int128 (out, row, wide);
-    return TRUE;
-  }
+  case BASE_TYPE_INTERVAL_DAY_TIME:
+    return relation_vector_store_integer (out, row, (RelationInt128) value * interval_unit (to)) ||
+           fail_overflow (convert, to, out, row, error);
   default:
-    integer_range (base_type_kind (to), &min, &max);
-    if (value < min || value > max)
-      return fail_overflow (convert, to, out, row, error);
-    duck_vector_set_int128 (out, row, value);
-    return TRUE;
+    return relation_vector_store_integer (out, row, value) || fail_overflow (convert, to, out, row, error);
   }
 }
 
@@ -299,7 +265,6 @@ static gboolean
 double_to (const RelationConvert *convert, double value, const BaseType *to, DuckVector *out, guint64 row,
            GError **error)
 {
-  gint64 min, max;
   RelationInt128 decimal;
   switch (base_type_kind (to)) {
   case BASE_TYPE_BOOLEAN:
@@ -332,12 +297,9 @@ double_to (const RelationConvert *convert, double value, const BaseType *to, Duc
     return TRUE;
   }
   default:
-    integer_range (base_type_kind (to), &min, &max);
-    if (base_type_kind (to) == BASE_TYPE_LONG ? !(value >= -9223372036854775808.0 && value < 9223372036854775808.0)
-                                              : !(floor (value) <= (double) max && ceil (value) >= (double) min))
-      return fail_overflow (convert, to, out, row, error);
-    duck_vector_set_int128 (out, row, (gint64) value);
-    return TRUE;
+    return (value >= -9223372036854775808.0 && value < 9223372036854775808.0 &&
+            relation_vector_store_integer (out, row, (gint64) value)) ||
+           fail_overflow (convert, to, out, row, error);
   }
 }
 
@@ -345,7 +307,6 @@ static gboolean
 decimal_to (const RelationConvert *convert, RelationInt128 value, guint scale, const BaseType *to, DuckVector *out,
             guint64 row, GError **error)
 {
-  gint64 min, max;
   RelationInt128 result;
   switch (base_type_kind (to)) {
   case BASE_TYPE_BOOLEAN:
@@ -370,22 +331,14 @@ decimal_to (const RelationConvert *convert, RelationInt128 value, guint scale, c
     duck_vector_set (out, gint64, row, (gint64) result);
     return TRUE;
   case BASE_TYPE_INTERVAL_YEAR_MONTH:
-  case BASE_TYPE_INTERVAL_DAY_TIME: {
-    gint64 unit = interval_unit (to);
-    gboolean is_months = base_type_kind (to) == BASE_TYPE_INTERVAL_YEAR_MONTH;
-    if (!relation_decimal_multiply (value, scale, unit, 0, 38, 0, &result) ||
-        result < (is_months ? G_MININT32 : G_MININT64) || result > (is_months ? G_MAXINT32 : G_MAXINT64))
-      return fail_overflow (convert, to, out, row, error);
-    duck_vector_set_int128 (out, row, result);
-    return TRUE;
-  }
+  case BASE_TYPE_INTERVAL_DAY_TIME:
+    return (relation_decimal_multiply (value, scale, interval_unit (to), 0, 38, 0, &result) &&
+            relation_vector_store_integer (out, row, result)) ||
+           fail_overflow (convert, to, out, row, error);
   default:
-    integer_range (base_type_kind (to), &min, &max);
-    if (!relation_decimal_rescale (value, (int) scale, 0, 38, RELATION_ROUND_DOWN, &result) || result < min ||
-        result > max)
-      return fail_overflow (convert, to, out, row, error);
-    duck_vector_set_int128 (out, row, result);
-    return TRUE;
+    return (relation_decimal_rescale (value, (int) scale, 0, 38, RELATION_ROUND_DOWN, &result) &&
+            relation_vector_store_integer (out, row, result)) ||
+           fail_overflow (convert, to, out, row, error);
   }
 }
 

@@ -9,23 +9,6 @@
 
 /* ---- integers ---- */
 
-typedef enum { STORE_OK, STORE_OVERFLOW } StoreOutcome;
-
-static StoreOutcome
-store_integer (DuckVector *result, guint row, RelationInt128 value)
-{
-  static const struct {
-    gint64 min, max;
-  } ranges[] = {
-    { G_MININT8, G_MAXINT8 }, { G_MININT16, G_MAXINT16 }, { G_MININT32, G_MAXINT32 }, { G_MININT64, G_MAXINT64 }
-  };
-  int index = result->bytes == 1 ? 0 : result->bytes == 2 ? 1 : result->bytes == 4 ? 2 : 3;
-  if (value < ranges[index].min || value > ranges[index].max)
-    return STORE_OVERFLOW;
-  duck_vector_set_int128 (result, row, value);
-  return STORE_OK;
-}
-
 static gboolean
 overflow_error (GError **error, const DuckVector *result, const char *what)
 {
@@ -46,7 +29,7 @@ integer_run (const DuckKernelCall *call, GError **error)
     RelationInt128 a = duck_vector_int64 (&call->args[0], row);
     RelationInt128 b = duck_vector_int64 (&call->args[1], row);
     RelationInt128 value = op == OP_ADD ? a + b : op == OP_SUBTRACT ? a - b : a * b;
-    if (store_integer (call->result, row, value) == STORE_OK)
+    if (relation_vector_store_integer (call->result, row, value))
       continue;
     if ((call->variant & OP_TRY) == 0)
       return overflow_error (error, call->result, names[op]);
@@ -137,7 +120,8 @@ sign_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 value = duck_vector_int64 (&call->args[0], row);
-    if (store_integer (call->result, row, call->variant == SIGN_ABSOLUTE && value >= 0 ? value : -value) != STORE_OK)
+    if (!relation_vector_store_integer (call->result, row,
+                                        call->variant == SIGN_ABSOLUTE && value >= 0 ? value : -value))
       return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW, "the opposite of a value does not fit its type");
   }
   return TRUE;
@@ -147,11 +131,9 @@ static gboolean
 sum_long_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
-    RelationInt128 sum = duck_vector_int128 (&call->args[0], row);
-    if (sum < G_MININT64 || sum > G_MAXINT64)
+    if (!relation_vector_store_integer (call->result, row, duck_vector_int128 (&call->args[0], row)))
       return base_error_set (error, SLUICE_ERROR_ARITHMETIC_OVERFLOW,
                              "a sum does not fit BIGINT; try_sum gives NULL instead");
-    duck_vector_set (call->result, gint64, row, (gint64) sum);
   }
   return TRUE;
 }

@@ -73,6 +73,17 @@ relation_vector_set_gstring (DuckVector *vector, guint64 row, const GString *tex
   duck_vector_set_string (vector, row, text->str, text->len);
 }
 
+/* Sets an integer result of up to 64 bits. FALSE: @value does not fit it. */
+static inline gboolean
+relation_vector_store_integer (DuckVector *vector, guint64 row, RelationInt128 value)
+{
+  gint64 max = G_MAXINT64 >> (64 - 8 * vector->bytes);
+  if (value > max || value < -(RelationInt128) max - 1)
+    return FALSE;
+  duck_vector_set_int128 (vector, row, value);
+  return TRUE;
+}
+
 /* ---- conversion of one value ---- */
 
 typedef struct {

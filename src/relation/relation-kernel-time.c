@@ -732,15 +732,12 @@ interval_scale_run (const DuckKernelCall *call, GError **error)
       fits = relation_decimal_divide (value, 0, duck_vector_int128 (number, row), number->scale, 38, 0, &result);
     else
       fits = relation_decimal_multiply (value, 0, duck_vector_int128 (number, row), number->scale, 38, 0, &result);
-    gboolean is_months = call->result->bytes == 4;
-    fits = fits && result >= (is_months ? G_MININT32 : G_MININT64) && result <= (is_months ? G_MAXINT32 : G_MAXINT64);
-    if (!fits && !try_it)
+    if (fits && relation_vector_store_integer (call->result, row, result))
+      continue;
+    if (!try_it)
       return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
                              "an interval is too long");
-    if (fits)
-      duck_vector_set_int128 (call->result, row, result);
-    else
-      duck_vector_set_null (call->result, row);
+    duck_vector_set_null (call->result, row);
   }
   return TRUE;
 }
@@ -752,14 +749,12 @@ interval_add_run (const DuckKernelCall *call, GError **error)
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     RelationInt128 b = duck_vector_int64 (&call->args[1], row);
     RelationInt128 sum = duck_vector_int64 (&call->args[0], row) + (duck_vector_bool (&call->args[2], row) ? -b : b);
-    gboolean is_months = call->result->bytes == 4;
-    if (sum >= (is_months ? G_MININT32 : G_MININT64) && sum <= (is_months ? G_MAXINT32 : G_MAXINT64))
-      duck_vector_set_int128 (call->result, row, sum);
-    else if (duck_vector_bool (&call->args[3], row))
-      duck_vector_set_null (call->result, row);
-    else
+    if (relation_vector_store_integer (call->result, row, sum))
+      continue;
+    if (!duck_vector_bool (&call->args[3], row))
       return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITH_SUGGESTION,
                              "an interval is too long; try_add and try_subtract give NULL instead");
+    duck_vector_set_null (call->result, row);
   }
   return TRUE;
 }
@@ -773,10 +768,9 @@ make_dt_interval_run (const DuckKernelCall *call, GError **error)
                         (RelationInt128) duck_vector_int64 (&call->args[1], row) * 3600000000 +
                         (RelationInt128) duck_vector_int64 (&call->args[2], row) * 60000000 +
                         duck_vector_int64 (&call->args[3], row);
-    if (us < G_MININT64 || us > G_MAXINT64)
+    if (!relation_vector_store_integer (call->result, row, us))
       return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
                              "an interval is too long");
-    duck_vector_set (call->result, gint64, row, (gint64) us);
   }
   return TRUE;
 }
@@ -787,10 +781,9 @@ make_ym_interval_run (const DuckKernelCall *call, GError **error)
 {
   for (guint row = 0; duck_kernel_next (call, &row); row++) {
     gint64 months = duck_vector_int64 (&call->args[0], row) * 12 + duck_vector_int64 (&call->args[1], row);
-    if (months < G_MININT32 || months > G_MAXINT32)
+    if (!relation_vector_store_integer (call->result, row, months))
       return base_error_set (error, SLUICE_ERROR_INTERVAL_ARITHMETIC_OVERFLOW_WITHOUT_SUGGESTION,
                              "an interval is too long");
-    duck_vector_set (call->result, gint32, row, (gint32) months);
   }
   return TRUE;
 }
