@@ -253,10 +253,11 @@ check_name (const char *function, const RelationArgument *first, gboolean is_pat
                          is_path ? "directory of a Delta table" : "name of a table, such as 'schema.table'");
 }
 
-static gboolean
-bind_changes (CatalogSession *session, const RelationTableFunctionRequest *request, gboolean is_path,
-              RelationTableAnswer *answer, GError **error)
+gboolean
+catalog_table_changes_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
+                            RelationTableAnswer *answer, gpointer data, GError **error)
 {
+  gboolean is_path = GPOINTER_TO_INT (data);
   const char *function = is_path ? "table_changes_by_path" : "table_changes";
   const RelationArgument *first = request->arguments;
   FeedRequest feed = { .now_us = request->now_us };
@@ -303,20 +304,6 @@ catalog_changes_bind (CatalogSession *session, const CatalogReference *reference
   label = g_strdup_printf ("changes of %s", name);
   answer->source = feed_source_new (range, label, FALSE);
   return TRUE;
-}
-
-gboolean
-catalog_table_changes_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                            RelationTableAnswer *answer, gpointer data G_GNUC_UNUSED, GError **error)
-{
-  return bind_changes (session, request, FALSE, answer, error);
-}
-
-gboolean
-catalog_table_changes_by_path_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                                    RelationTableAnswer *answer, gpointer data G_GNUC_UNUSED, GError **error)
-{
-  return bind_changes (session, request, TRUE, answer, error);
 }
 
 gboolean

@@ -126,32 +126,20 @@ answer_files (CatalogSession *session, FilesOptions *options, gboolean streaming
   return TRUE;
 }
 
-static gboolean
-bind_files (CatalogSession *session, const RelationTableFunctionRequest *request, gboolean is_cloud_files,
-            RelationTableAnswer *answer, GError **error)
+gboolean
+catalog_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request, RelationTableAnswer *answer,
+                    gpointer data, GError **error)
 {
+  FilesAsk ask = GPOINTER_TO_INT (data);
+  gboolean is_cloud_files = ask == FILES_ASK_CLOUD_FILES;
   g_auto (FilesArguments) arguments = { 0 };
   g_autoptr (FilesOptions) options = NULL;
 
   if (!read_arguments (request, is_cloud_files, &arguments, error))
     return FALSE;
-  options = files_options_new (is_cloud_files ? FILES_ASK_CLOUD_FILES : FILES_ASK_READ_FILES, arguments.path, NULL,
-                               arguments.format, (const char *const *) arguments.options->pdata, NULL, error);
+  options = files_options_new (ask, arguments.path, NULL, arguments.format,
+                               (const char *const *) arguments.options->pdata, NULL, error);
   return options != NULL && answer_files (session, options, is_cloud_files || request->streaming, answer, error);
-}
-
-gboolean
-catalog_read_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                         RelationTableAnswer *answer, gpointer data G_GNUC_UNUSED, GError **error)
-{
-  return bind_files (session, request, FALSE, answer, error);
-}
-
-gboolean
-catalog_cloud_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                          RelationTableAnswer *answer, gpointer data G_GNUC_UNUSED, GError **error)
-{
-  return bind_files (session, request, TRUE, answer, error);
 }
 
 gboolean

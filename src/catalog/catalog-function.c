@@ -3,14 +3,15 @@
 #include "catalog-private.h"
 
 #include <base-error.h>
+#include <files-options.h>
 #include <string.h>
 
 /* Rows by name. A room's function is one row and one bind callback. */
 static const CatalogFunction function_rows[] = {
-  { "cloud_files", catalog_cloud_files_bind, NULL },
-  { "read_files", catalog_read_files_bind, NULL },
-  { "table_changes", catalog_table_changes_bind, NULL },
-  { "table_changes_by_path", catalog_table_changes_by_path_bind, NULL },
+  { "cloud_files", catalog_files_bind, GINT_TO_POINTER (FILES_ASK_CLOUD_FILES) },
+  { "read_files", catalog_files_bind, GINT_TO_POINTER (FILES_ASK_READ_FILES) },
+  { "table_changes", catalog_table_changes_bind, GINT_TO_POINTER (FALSE) },
+  { "table_changes_by_path", catalog_table_changes_bind, GINT_TO_POINTER (TRUE) },
 };
 
 gboolean

@@ -74,16 +74,12 @@ void catalog_trash_delete (Catalog *catalog, const char *moved);
 gboolean catalog_function_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
                                 RelationTableAnswer *answer, gboolean *found, GError **error);
 
-/* Table functions of raw files: CatalogFunctionBind. */
-gboolean catalog_read_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                                  RelationTableAnswer *answer, gpointer data, GError **error);
-gboolean catalog_cloud_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                                   RelationTableAnswer *answer, gpointer data, GError **error);
-/* The change feed: CatalogFunctionBind. */
+/* Table functions of raw files: CatalogFunctionBind. @data: GINT_TO_POINTER() of a FilesAsk. */
+gboolean catalog_files_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
+                             RelationTableAnswer *answer, gpointer data, GError **error);
+/* The change feed: CatalogFunctionBind. @data: GINT_TO_POINTER() of whether the table is named by its path. */
 gboolean catalog_table_changes_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
                                      RelationTableAnswer *answer, gpointer data, GError **error);
-gboolean catalog_table_changes_by_path_bind (CatalogSession *session, const RelationTableFunctionRequest *request,
-                                             RelationTableAnswer *answer, gpointer data, GError **error);
 /* The start of a feed at the first version that can be read. */
 #define CATALOG_EARLIEST "earliest"
 /* Milliseconds since 1970 in the session's time zone. Errors: DELTA_TIMESTAMP_INVALID. */
