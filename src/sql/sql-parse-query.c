@@ -424,22 +424,31 @@ sql_parser_table (SqlParser *parser)
   return parser->error == NULL ? relation : NULL;
 }
 
+/* One expression as a row of its own, or with @brackets the row `(a, b)`. */
+static gboolean
+parse_row (SqlParser *parser, gboolean brackets, SqlExprList *row)
+{
+  SqlExpr *value = sql_parser_expression (parser);
+  if (value == NULL)
+    return FALSE;
+  if (brackets && value->kind == SQL_EXPR_ROW) {
+    *row = value->u.row;
+  } else {
+    row->items = sql_arena_new0 (parser->arena, SqlExpr *);
+    row->items[0] = value;
+    row->n = 1;
+  }
+  return TRUE;
+}
+
 static gboolean
 parse_rows (SqlParser *parser, SqlExprList **rows, guint *n, guint *depth)
 {
   g_autoptr (GArray) items = g_array_new (FALSE, FALSE, sizeof (SqlExprList));
   do {
     SqlExprList row = { 0 };
-    SqlExpr *value = sql_parser_expression (parser);
-    if (value == NULL)
+    if (!parse_row (parser, TRUE, &row))
       return FALSE;
-    if (value->kind == SQL_EXPR_ROW) {
-      row = value->u.row;
-    } else {
-      row.items = sql_arena_new0 (parser->arena, SqlExpr *);
-      row.items[0] = value;
-      row.n = 1;
-    }
     hang_list (parser, depth, &row);
     g_array_append_val (items, row);
   } while (sql_parser_accept_token (parser, SQL_TOKEN_COMMA));
@@ -679,16 +688,8 @@ parse_join_rest (SqlParser *parser, SqlJoinKind kind, gboolean natural, SqlRelat
 static gboolean
 parse_pivot_value (SqlParser *parser, gboolean row, SqlPivotValue *value)
 {
-  SqlExpr *expr = sql_parser_expression (parser);
-  if (expr == NULL)
+  if (!parse_row (parser, row, &value->values))
     return FALSE;
-  if (row && expr->kind == SQL_EXPR_ROW) {
-    value->values = expr->u.row;
-  } else {
-    value->values.items = sql_arena_new0 (parser->arena, SqlExpr *);
-    value->values.items[0] = expr;
-    value->values.n = 1;
-  }
   gboolean as = ACCEPT1 (parser, AS);
   if (as || sql_parser_at_ident (parser, 0)) {
     SqlIdent alias;
@@ -929,21 +930,11 @@ parse_group_sets (SqlParser *parser, SqlGroupItem *item, guint *depth)
       g_array_append_val (nested, inner);
       continue;
     }
-    if (sql_parser_kind (parser, 0) == SQL_TOKEN_OPEN && sql_parser_kind (parser, 1) == SQL_TOKEN_CLOSE) {
+    if (sql_parser_kind (parser, 0) == SQL_TOKEN_OPEN && sql_parser_kind (parser, 1) == SQL_TOKEN_CLOSE)
       parser->at += 2;
-    } else {
-      SqlExpr *expr = sql_parser_expression (parser);
-      if (expr == NULL)
-        return FALSE;
-      if (expr->kind == SQL_EXPR_ROW) {
-        set = expr->u.row;
-      } else {
-        set.items = sql_arena_new0 (parser->arena, SqlExpr *);
-        set.items[0] = expr;
-        set.n = 1;
-      }
-      hang_list (parser, depth, &set);
-    }
+    else if (!parse_row (parser, TRUE, &set))
+      return FALSE;
+    hang_list (parser, depth, &set);
     g_array_append_val (sets, set);
   } while (sql_parser_accept_token (parser, SQL_TOKEN_COMMA));
   item->sets = sql_parser_keep (parser, sets);
