@@ -287,19 +287,15 @@ is_readable (const RelationJson *json, const BaseType *type)
   case BASE_TYPE_STRUCT:
     return json->kind == RELATION_JSON_OBJECT;
   case BASE_TYPE_MAP:
-    if (json->kind != RELATION_JSON_OBJECT)
+  case BASE_TYPE_ARRAY: {
+    gboolean map = kind == BASE_TYPE_MAP;
+    if (json->kind != (map ? RELATION_JSON_OBJECT : RELATION_JSON_ARRAY))
       return FALSE;
     for (guint i = 0; i < json->items->len; i++)
-      if (!is_readable (g_ptr_array_index (json->items, i), base_type_value (type)))
+      if (!is_readable (g_ptr_array_index (json->items, i), map ? base_type_value (type) : base_type_element (type)))
         return FALSE;
     return TRUE;
-  case BASE_TYPE_ARRAY:
-    if (json->kind != RELATION_JSON_ARRAY)
-      return FALSE;
-    for (guint i = 0; i < json->items->len; i++)
-      if (!is_readable (g_ptr_array_index (json->items, i), base_type_element (type)))
-        return FALSE;
-    return TRUE;
+  }
   case BASE_TYPE_BOOLEAN:
     return json->kind == RELATION_JSON_BOOLEAN;
   case BASE_TYPE_BYTE:
