@@ -2,8 +2,6 @@
 #include "autocdc-work-private.h"
 #include "base-text.h"
 
-#include <string.h>
-
 static void
 constant_free (DeltaConstant *constant)
 {
@@ -11,29 +9,14 @@ constant_free (DeltaConstant *constant)
   g_free (constant);
 }
 
-/* How a key is read as the constant of a predicate. Returns: (nullable): pieces of text before and after it. */
-static const char *const *
-constant_text (const BaseType *type)
+/* How the least or greatest of a key is read as the constant of a predicate; NULL: not. */
+static char *
+constant_text (const BaseType *type, const char *aggregate, const char *key)
 {
-  static const char *const integer[] = { "", "::BIGINT" }, *const date[] = { "(", " - DATE '1970-01-01')::BIGINT" },
-                           *const timestamp[] = { "epoch_us(", ")" }, *const string[] = { "", "" };
+  g_autofree char *value = g_strdup_printf ("%s(%s)", aggregate, key);
+  BaseTypeKind kind = base_type_kind (type);
 
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_BYTE:
-  case BASE_TYPE_SHORT:
-  case BASE_TYPE_INTEGER:
-  case BASE_TYPE_LONG:
-    return integer;
-  case BASE_TYPE_DATE:
-    return date;
-  case BASE_TYPE_TIMESTAMP:
-  case BASE_TYPE_TIMESTAMP_NTZ:
-    return timestamp;
-  case BASE_TYPE_STRING:
-    return string;
-  default:
-    return NULL;
-  }
+  return kind == BASE_TYPE_DECIMAL ? NULL : delta_constant_expression (kind, value);
 }
 
 static const DeltaConstant *
@@ -43,16 +26,7 @@ add_skip (AutoCdcWork *work, const BaseType *type, guint column, DeltaPredicateO
   DeltaPredicate predicate = { .column = column, .op = op, .constants = constant, .n_constants = 1 };
 
   g_ptr_array_add (work->constants, constant);
-  constant->kind = base_type_kind (type);
-  if (constant->kind == BASE_TYPE_STRING) {
-    const char *text = duck_vector_string (value, 0, &constant->text_bytes);
-    char *copy = g_malloc0 (constant->text_bytes + 1);
-
-    memcpy (copy, text, constant->text_bytes); /* NULs may be in it */
-    constant->text = copy;
-  } else {
-    constant->integer = duck_vector_int64 (value, 0);
-  }
+  *constant = delta_constant_read (base_type_kind (type), value, 0);
   g_array_append_val (work->skips, predicate);
   return constant;
 }
@@ -125,19 +99,21 @@ autocdc_find_skips (AutoCdcWork *work, const BaseType *present, GError **error)
   const DuckChunk *chunk;
 
   for (guint i = 0; i < work->plan->keys->len; i++) {
-    const char *const *as = constant_text (work->layout->domain->key_types->pdata[i]);
+    const BaseType *type = work->layout->domain->key_types->pdata[i];
+    g_autofree char *key = g_strdup_printf ("k%u", i);
+    g_autofree char *least = constant_text (type, "min", key), *greatest = constant_text (type, "max", key);
 
-    if (!as || base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE) < 0)
+    if (!least || base_type_field_index (present, work->layout->domain->keys->pdata[i], TRUE) < 0)
       continue;
-    g_string_append_printf (sql, "%smin(k%u)%s, %smax(k%u)%s, ", as[0], i, as[1], as[0], i, as[1]);
+    g_string_append_printf (sql, "%s, %s, ", least, greatest);
     g_array_append_val (keys, i);
   }
   for (guint i = 0; i < n_axes; i++) {
-    const char *const *as = constant_text (axes[i].type);
+    g_autofree char *least = constant_text (axes[i].type, "min", axes[i].order);
 
-    if (!as)
+    if (!least)
       continue;
-    g_string_append_printf (sql, "%smin(%s)%s, ", as[0], axes[i].order, as[1]);
+    g_string_append_printf (sql, "%s, ", least);
     axes[n++] = axes[i];
   }
   if (keys->len + n == 0)

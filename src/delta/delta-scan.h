@@ -25,6 +25,12 @@ typedef struct {
   gsize text_bytes;
 } DeltaConstant;
 
+/* DuckDB text that reads @value, DuckDB text of a value of @kind, for delta_constant_read(). Returns: (transfer full) (nullable):
+ * NULL for kinds that are not read: BOOLEAN, FLOAT, DOUBLE, BINARY, and those without constants. */
+char *delta_constant_expression (BaseTypeKind kind, const char *value);
+/* A constant of @kind from a value that is not NULL, of a column of such text; its text is the caller's: g_free(). */
+DeltaConstant delta_constant_read (BaseTypeKind kind, const DuckVector *vector, guint64 row);
+
 typedef enum {
   DELTA_PREDICATE_EQ,
   DELTA_PREDICATE_NE,

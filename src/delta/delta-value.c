@@ -295,6 +295,45 @@ delta_value_parse (const BaseType *type, const char *text, gsize size, DeltaValu
   }
 }
 
+char *
+delta_constant_expression (BaseTypeKind kind, const char *value)
+{
+  switch (kind) {
+  case BASE_TYPE_BYTE:
+  case BASE_TYPE_SHORT:
+  case BASE_TYPE_INTEGER:
+  case BASE_TYPE_LONG:
+    return g_strdup_printf ("%s::BIGINT", value);
+  case BASE_TYPE_DATE:
+    return g_strdup_printf ("(%s - DATE '1970-01-01')::BIGINT", value);
+  case BASE_TYPE_TIMESTAMP:
+  case BASE_TYPE_TIMESTAMP_NTZ:
+    return g_strdup_printf ("epoch_us(%s)", value);
+  case BASE_TYPE_STRING:
+    return g_strdup (value);
+  case BASE_TYPE_DECIMAL:
+    return g_strdup_printf ("%s::VARCHAR", value);
+  default:
+    return NULL;
+  }
+}
+
+DeltaConstant
+delta_constant_read (BaseTypeKind kind, const DuckVector *vector, guint64 row)
+{
+  DeltaConstant constant = { .kind = kind };
+
+  if (kind == BASE_TYPE_STRING || kind == BASE_TYPE_DECIMAL) {
+    const char *text = duck_vector_string (vector, row, &constant.text_bytes);
+    char *copy = g_malloc0 (constant.text_bytes + 1); /* NULs may be in it */
+    memcpy (copy, text, constant.text_bytes);
+    constant.text = copy;
+  } else {
+    constant.integer = duck_vector_int64 (vector, row);
+  }
+  return constant;
+}
+
 gboolean
 delta_value_from_constant (const BaseType *type, const DeltaConstant *constant, DeltaValue *value)
 {

@@ -12,30 +12,6 @@
 #define MAX_VALUES 1000
 #define SAMPLE     8192 /* rows that are looked at first */
 
-/* How values of a kind become constants: DuckDB text around `c0`, NULL for kinds that have none. */
-static const char *
-constant_text (BaseTypeKind kind)
-{
-  switch (kind) {
-  case BASE_TYPE_BYTE:
-  case BASE_TYPE_SHORT:
-  case BASE_TYPE_INTEGER:
-  case BASE_TYPE_LONG:
-    return "c0::BIGINT";
-  case BASE_TYPE_DATE:
-    return "(c0 - DATE '1970-01-01')::BIGINT";
-  case BASE_TYPE_TIMESTAMP:
-  case BASE_TYPE_TIMESTAMP_NTZ:
-    return "epoch_us(c0)";
-  case BASE_TYPE_STRING:
-    return "c0";
-  case BASE_TYPE_DECIMAL:
-    return "c0::VARCHAR";
-  default:
-    return NULL;
-  }
-}
-
 /* `=` compares the two as they are. */
 static gboolean
 compares_plainly (const BaseType *column, const BaseType *value)
@@ -60,21 +36,10 @@ read_constants (DmlTarget *target, const char *sql, BaseTypeKind kind, GError **
     if (chunk == NULL)
       return g_steal_pointer (&constants);
     for (guint i = 0; i < chunk->n_rows; i++) {
-      DeltaConstant constant = { .kind = kind };
       if (duck_vector_is_null (&chunk->columns[0], i))
         continue;
-      if (kind == BASE_TYPE_STRING || kind == BASE_TYPE_DECIMAL) {
-        gsize size = 0;
-        const char *text = duck_vector_string (&chunk->columns[0], i, &size);
-        char *copy = g_malloc (size + 1);
-        memcpy (copy, text, size);
-        copy[size] = '\0';
-        g_ptr_array_add (target->skip_texts, copy);
-        constant.text = copy;
-        constant.text_bytes = size;
-      } else {
-        constant.integer = duck_vector_int64 (&chunk->columns[0], i);
-      }
+      DeltaConstant constant = delta_constant_read (kind, &chunk->columns[0], i);
+      g_ptr_array_add (target->skip_texts, (gpointer) constant.text);
       g_array_append_val (constants, constant);
     }
   }
@@ -98,7 +63,7 @@ dml_skip_by_values (DmlTarget *target, guint column, const char *text, gint64 n_
 {
   BaseTypeKind kind = base_type_kind (type);
   const BaseType *column_type = base_type_field (write_batch_schema (target->batch), column)->type;
-  const char *constant = constant_text (kind);
+  g_autofree char *constant = delta_constant_expression (kind, "c0");
   if (constant == NULL || !compares_plainly (column_type, type))
     return TRUE;
   for (gint64 n_seen = MIN (n_rows, SAMPLE);; n_seen = n_rows) { /* mostly some rows tell that there are too many */
@@ -144,7 +109,8 @@ try_pair (Merge *merge, const SqlExpr *name, SqlExpr *value, GError **error)
   if (plan == NULL)
     return TRUE;
   const BaseType *type = base_type_field (relation_plan_schema (plan), 0)->type;
-  if (constant_text (base_type_kind (type)) == NULL)
+  g_autofree char *constant = delta_constant_expression (base_type_kind (type), "c0");
+  if (constant == NULL)
     return TRUE;
   g_autoptr (RelationText) text = dml_lower (target, plan, error);
   return text != NULL &&
