@@ -1,24 +1,13 @@
 /* Changes from row ids: the cases of cdf.md §5.4 and the examples of §15 that Spark was seen to answer so, on logs written by hand. */
-#include "../../../tests/support/log-fixture.h"
 #include "base-error.h"
-#include "base-settings.h"
-#include "feed.h"
+#include "changes.h"
 
 #include <string.h>
 
 #define TRACKED                                                                                                        \
   "\"delta.enableRowTracking\":\"true\",\"delta.rowTracking.materializedRowIdColumnName\":\"_rid\","                   \
   "\"delta.rowTracking.materializedRowCommitVersionColumnName\":\"_rcv\""
-#define FEED_ON "\"delta.enableChangeDataFeed\":\"true\""
-#define LATEST  G_MININT64
-
-static void
-begin_table (LogFixture *fixture, const char *configuration)
-{
-  log_fixture_protocol (fixture);
-  log_fixture_metadata (fixture, NULL, configuration);
-  log_fixture_commit (fixture);
-}
+#define LATEST G_MININT64
 
 static void
 commit (LogFixture *fixture)
@@ -33,50 +22,26 @@ three_rows (void)
 {
   LogFixture *fixture = log_fixture_new ();
 
-  begin_table (fixture, TRACKED);
+  changes_begin_table (fixture, TRACKED);
   log_fixture_tracked_file (fixture, "add", "a.parquet", "VALUES (1, 'a'), (2, 'b'), (3, 'c')) t(id, name", NULL, 0, 1);
   commit (fixture);
   return fixture;
 }
 
-static FeedRange *
-open_range (LogFixture *fixture, FeedRequest *request, gint64 start, gint64 end, BaseSettings *settings, GError **error)
+static FeedRequest
+bounded (FeedRequest request, gint64 start, gint64 end)
 {
-  request->start = (FeedBound){ FEED_BOUND_VERSION, start, request->start.exclusive };
-  request->end = (FeedBound){ end == LATEST ? FEED_BOUND_NONE : FEED_BOUND_VERSION, end, request->end.exclusive };
-  return feed_range_new (log_fixture_reopen (fixture), request, settings, NULL, error);
-}
-
-/* `i:1,a@1`, as in the spec. In order of the text when @ordered. */
-static char *
-rows_of (LogFixture *fixture, FeedRange *range, gboolean ordered, GError **error)
-{
-  guint n = base_type_n_fields (feed_range_schema (range));
-  DeltaScanColumn columns[] = { { n - 3, "t" }, { 0, "a" }, { 1, "b" }, { n - 2, "v" } };
-  FeedScanRequest request = { .columns = columns, .n_columns = G_N_ELEMENTS (columns), .ordered = ordered };
-  g_autoptr (FeedScan) scan = feed_scan_new (range, &request, NULL, error);
-  g_autofree char *sql = NULL;
-
-  if (scan == NULL)
-    return NULL;
-  sql = g_strdup_printf (
-      "SELECT %s CASE t WHEN 'update_preimage' THEN 'u-' WHEN 'update_postimage' THEN 'u+' ELSE t[1:1] END || ':' || "
-      "coalesce(CAST(a AS VARCHAR), 'NULL') || ',' || coalesce(CAST(b AS VARCHAR), 'NULL') || '@' || CAST(v AS "
-      "VARCHAR) FROM (%s)",
-      ordered ? "row_number() OVER () || '=' ||" : "", feed_scan_sql (scan));
-  return log_fixture_rows (fixture, sql);
+  request.start = (FeedBound){ FEED_BOUND_VERSION, start, request.start.exclusive };
+  request.end = (FeedBound){ end == LATEST ? FEED_BOUND_NONE : FEED_BOUND_VERSION, end, request.end.exclusive };
+  return request;
 }
 
 static void
 expect_with (LogFixture *fixture, FeedRequest request, gint64 start, gint64 end, BaseSettings *settings,
              const char *rows)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (FeedRange) range = open_range (fixture, &request, start, end, settings, &error);
-  g_autofree char *found = range != NULL ? rows_of (fixture, range, FALSE, &error) : NULL;
-
-  g_assert_no_error (error);
-  g_assert_cmpstr (found, ==, rows);
+  request = bounded (request, start, end);
+  changes_expect (fixture, &request, settings, rows);
 }
 
 static void
@@ -89,15 +54,9 @@ static void
 expect_error (LogFixture *fixture, gint64 start, gint64 end, BaseSettings *settings, const char *condition,
               const char *param, const char *value)
 {
-  FeedRequest request = { 0 };
-  g_autoptr (GError) error = NULL;
-  g_autoptr (FeedRange) range = open_range (fixture, &request, start, end, settings, &error);
-  g_autofree char *rows = range != NULL ? rows_of (fixture, range, FALSE, &error) : NULL;
+  FeedRequest request = bounded ((FeedRequest){ 0 }, start, end);
 
-  g_assert_null (rows);
-  g_assert_cmpstr (base_error_condition (error), ==, condition);
-  if (param != NULL)
-    g_assert_cmpstr (base_error_param (error, param), ==, value);
+  changes_expect_error (fixture, &request, settings, condition, param, value);
 }
 
 static BaseSettings *
@@ -253,7 +212,7 @@ test_no_ids_at_all (void)
 {
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, TRACKED);
+  changes_begin_table (fixture, TRACKED);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a')) t(id, name", NULL);
   commit (fixture);
   expect (fixture, 0, LATEST, "i:1,a@1"); /* nothing to pair */
@@ -328,7 +287,7 @@ test_modes (void)
   g_autoptr (BaseSettings) legacy = settings_with ("engine.cdf.mode", "legacy");
 
   /* Example 16 with row tracking: on, off at 2, on at 3. */
-  begin_table (fixture, FEED_ON "," TRACKED);
+  changes_begin_table (fixture, FEED_ON "," TRACKED);
   log_fixture_tracked_file (fixture, "add", "a.parquet", "VALUES (1, 'a')) t(id, name", NULL, 0, 1);
   commit (fixture);
   log_fixture_metadata (fixture, NULL, TRACKED);
@@ -399,7 +358,7 @@ static void
 test_order (void)
 {
   g_autoptr (LogFixture) fixture = three_rows ();
-  FeedRequest request = { 0 };
+  FeedRequest request = bounded ((FeedRequest){ 0 }, 1, LATEST);
   g_autoptr (GError) error = NULL;
 
   log_fixture_tracked_file (fixture, "remove", "a.parquet", NULL, NULL, 0, 1);
@@ -409,9 +368,9 @@ test_order (void)
       "_rcv",
       NULL, 3, 2);
   commit (fixture);
-  g_autoptr (FeedRange) range = open_range (fixture, &request, 1, LATEST, NULL, &error);
+  g_autoptr (FeedRange) range = changes_open (fixture, &request, NULL, &error);
   g_assert_no_error (error);
-  g_autofree char *rows = rows_of (fixture, range, TRUE, &error);
+  g_autofree char *rows = changes_rows (fixture, range, TRUE, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (rows, ==, "1=i:1,a@1 2=i:2,b@1 3=i:3,c@1 4=u-:1,a@2 5=u+:1,A@2 6=u-:3,c@2 7=u+:3,C@2");
 }
@@ -421,13 +380,13 @@ static void
 test_skipping (void)
 {
   g_autoptr (LogFixture) fixture = three_rows ();
-  FeedRequest request = { 0 };
+  FeedRequest request = bounded ((FeedRequest){ 0 }, 0, LATEST);
   g_autoptr (GError) error = NULL;
   DeltaConstant updates = { .kind = BASE_TYPE_STRING, .text = "update_postimage", .text_bytes = 16 };
   DeltaConstant inserts = { .kind = BASE_TYPE_STRING, .text = "insert", .text_bytes = 6 };
 
   copy_on_write (fixture);
-  g_autoptr (FeedRange) range = open_range (fixture, &request, 0, LATEST, NULL, &error);
+  g_autoptr (FeedRange) range = changes_open (fixture, &request, NULL, &error);
   g_assert_no_error (error);
   guint n = base_type_n_fields (feed_range_schema (range));
   const struct {

@@ -1,51 +1,19 @@
 /* Which rows a range gives, and by which name it is refused: the worked examples of cdf.md §15. */
-#include "../../../tests/support/log-fixture.h"
 #include "base-error.h"
-#include "base-settings.h"
+#include "changes.h"
 #include "delta-checkpoint.h"
-#include "feed.h"
 
 #include <string.h>
 
-#define FEED_ON "\"delta.enableChangeDataFeed\":\"true\""
 #define TRACKED "\"delta.enableRowTracking\":\"true\""
 #define NONE    G_MININT64
-
-static void
-begin_table (LogFixture *fixture, const char *configuration)
-{
-  log_fixture_protocol (fixture);
-  log_fixture_metadata (fixture, NULL, configuration);
-  log_fixture_commit (fixture);
-}
 
 static FeedRange *
 open_range (LogFixture *fixture, FeedBound start, FeedBound end, BaseSettings *settings, GError **error)
 {
   FeedRequest request = { .start = start, .end = end };
 
-  return feed_range_new (log_fixture_reopen (fixture), &request, settings, NULL, error);
-}
-
-/* `i:1,a@1`: type, id, name, version; two letters for the sides of an update. */
-static char *
-range_rows (LogFixture *fixture, FeedRange *range, GError **error)
-{
-  guint n = base_type_n_fields (feed_range_schema (range));
-  DeltaScanColumn columns[] = { { n - 3, "t" }, { 0, "a" }, { 1, "b" }, { n - 2, "v" } };
-  FeedScanRequest request = { .columns = columns, .n_columns = G_N_ELEMENTS (columns) };
-  g_autoptr (FeedScan) scan = feed_scan_new (range, &request, NULL, error);
-  g_autofree char *sql = NULL;
-
-  if (scan == NULL)
-    return NULL;
-  sql = g_strdup_printf (
-      "SELECT CASE t WHEN 'update_preimage' THEN 'u-' WHEN 'update_postimage' THEN 'u+' ELSE t[1:1] END || ':' || "
-      "coalesce(CAST(a AS VARCHAR), 'NULL') || ',' || coalesce(CAST(b AS VARCHAR), 'NULL') || '@' || CAST(v AS "
-      "VARCHAR) "
-      "FROM (%s)",
-      feed_scan_sql (scan));
-  return log_fixture_rows (fixture, sql);
+  return changes_open (fixture, &request, settings, error);
 }
 
 static FeedBound
@@ -57,27 +25,17 @@ version (gint64 value)
 static void
 expect_rows (LogFixture *fixture, gint64 start, gint64 end, const char *expected)
 {
-  g_autoptr (GError) error = NULL;
-  FeedBound last = { end == NONE ? FEED_BOUND_NONE : FEED_BOUND_VERSION, end, FALSE };
-  g_autoptr (FeedRange) range = open_range (fixture, version (start), last, NULL, &error);
-  g_autofree char *rows = range != NULL ? range_rows (fixture, range, &error) : NULL;
+  FeedRequest request = { .start = version (start),
+                          .end = { end == NONE ? FEED_BOUND_NONE : FEED_BOUND_VERSION, end, FALSE } };
 
-  g_assert_no_error (error);
-  g_assert_cmpstr (rows, ==, expected);
+  changes_expect (fixture, &request, NULL, expected);
 }
 
 static void
 expect_error (LogFixture *fixture, FeedBound start, FeedBound end, BaseSettings *settings, const char *condition,
               const char *param, const char *value)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (FeedRange) range = open_range (fixture, start, end, settings, &error);
-  g_autofree char *rows = range != NULL ? range_rows (fixture, range, &error) : NULL;
-
-  g_assert_cmpstr (rows, ==, NULL);
-  g_assert_cmpstr (base_error_condition (error), ==, condition);
-  if (param != NULL)
-    g_assert_cmpstr (base_error_param (error, param), ==, value);
+  changes_expect_error (fixture, &(FeedRequest){ .start = start, .end = end }, settings, condition, param, value);
 }
 
 static FeedBound
@@ -95,7 +53,7 @@ test_insert_update_delete (void)
 {
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a'), (2, 'b')) t(id, name", NULL);
   log_fixture_commit (fixture);
   expect_rows (fixture, 0, NONE, "i:1,a@1 i:2,b@1");
@@ -122,7 +80,7 @@ test_vectors (void)
   static const int one[] = { 1, -1 }, two[] = { 1, 2, -1 };
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a'), (2, 'b'), (3, 'c')) t(id, name", NULL);
   log_fixture_commit (fixture);
   log_fixture_file (fixture, "remove", "a.parquet", NULL, NULL);
@@ -161,7 +119,7 @@ test_vectors_that_cross (void)
   static const int before[] = { 0, -1 }, after[] = { 2, -1 };
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a'), (2, 'b'), (3, 'c')) t(id, name", before);
   log_fixture_commit (fixture);
   log_fixture_file (fixture, "remove", "a.parquet", NULL, before);
@@ -177,7 +135,7 @@ test_data_file_as_change_file (void)
   static const int one[] = { 1, -1 };
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a'), (2, 'b')) t(id, name", NULL);
   log_fixture_commit (fixture);
   log_fixture_file (fixture, "remove", "a.parquet", NULL, NULL);
@@ -199,7 +157,7 @@ test_commits_without_changes (void)
 {
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a')) t(id, name", NULL);
   log_fixture_commit (fixture);
   /* A MERGE that rewrote a file and changed no row (§3.6); one that says nothing is taken by its files. */
@@ -250,7 +208,7 @@ test_feed_off (void)
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
   /* Example 16: on at 0, off at 4, on at 6. */
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   for (int i = 1; i <= 6; i++) {
     g_autofree char *name = g_strdup_printf ("%d.parquet", i);
     if (i == 4 || i == 6)
@@ -275,7 +233,7 @@ test_row_tracking_only (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (FeedRange) range = NULL;
 
-  begin_table (fixture, TRACKED);
+  changes_begin_table (fixture, TRACKED);
   log_fixture_commit (fixture);
   range = open_range (fixture, version (0), no_bound, NULL, &error);
   g_assert_no_error (error);
@@ -303,7 +261,7 @@ test_bounds (void)
   g_assert_true (
       base_settings_set (lenient, "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled", "true", NULL));
   g_assert_true (base_settings_set (clamp, "engine.cdf.endVersionBeyondLatest", "clamp", NULL));
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   for (int i = 1; i <= 3; i++) {
     g_autofree char *name = g_strdup_printf ("%d.parquet", i);
     log_fixture_file (fixture, "add", name, "VALUES (1, 'a')) t(id, name", NULL);
@@ -345,7 +303,7 @@ test_bounds (void)
     g_assert_no_error (error);
     g_assert_cmpint (feed_range_start (found), ==, cases[i].first);
     g_assert_cmpint (feed_range_end (found), ==, cases[i].last);
-    g_autofree char *rows = range_rows (fixture, found, &error);
+    g_autofree char *rows = changes_rows (fixture, found, FALSE, &error);
     g_assert_no_error (error);
     g_assert_cmpint (strlen (rows) == 0, ==, cases[i].last <= 0 || feed_range_is_empty (found));
   }
@@ -399,7 +357,7 @@ test_renamed_column (void)
       NULL));
   range = open_range (fixture, version (1), no_bound, unsafe, &error);
   g_assert_no_error (error);
-  g_autofree char *rows = range_rows (fixture, range, &error);
+  g_autofree char *rows = changes_rows (fixture, range, FALSE, &error);
   g_assert_cmpstr (rows, ==, "i:1,a@1 i:2,b@3");
 }
 
@@ -421,7 +379,7 @@ test_bad_logs (void)
 {
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_line (fixture, "{\"remove\":{\"path\":\"x.parquet\",\"dataChange\":true,\"deletionTimestamp\":1}}");
   log_fixture_commit (fixture);
   expect_error (fixture, version (1), no_bound, NULL, "DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA", "file",
@@ -437,7 +395,7 @@ test_files_gone (void)
 {
   g_autoptr (LogFixture) fixture = log_fixture_new ();
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   log_fixture_file (fixture, "add", "a.parquet", "VALUES (1, 'a')) t(id, name", NULL);
   log_fixture_commit (fixture);
   log_fixture_file (fixture, "remove", "a.parquet", NULL, NULL);
@@ -460,7 +418,7 @@ test_log_cleaned (void)
   g_autoptr (LogFixture) fixture = log_fixture_new ();
   g_autoptr (GError) error = NULL;
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   for (int i = 1; i <= 5; i++) {
     g_autofree char *name = g_strdup_printf ("%d.parquet", i);
     log_fixture_file (fixture, "add", name, "VALUES (1, 'a')) t(id, name", NULL);
@@ -497,7 +455,7 @@ test_skipping (void)
   DeltaConstant insert = { .kind = BASE_TYPE_STRING, .text = "insert", .text_bytes = 6 };
   DeltaConstant late = { .kind = BASE_TYPE_TIMESTAMP, .integer = (LOG_FIXTURE_BEGIN_S + 180) * 1000000 };
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   for (int i = 1; i <= 3; i++) {
     g_autofree char *name = g_strdup_printf ("%d.parquet", i);
     log_fixture_file (fixture, "add", name, "VALUES (1, 'a')) t(id, name", NULL);
@@ -541,7 +499,7 @@ test_order (void)
   FeedScanRequest request = { .columns = columns, .n_columns = 2, .ordered = TRUE };
   g_autoptr (FeedScan) scan = NULL;
 
-  begin_table (fixture, FEED_ON);
+  changes_begin_table (fixture, FEED_ON);
   for (int i = 1; i <= 6; i++) {
     g_autofree char *name = g_strdup_printf ("%c.parquet", 'z' - i);
     log_fixture_file (fixture, i % 2 ? "add" : "cdc", name,
