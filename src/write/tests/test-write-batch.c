@@ -1,55 +1,10 @@
 /* Batches against a real directory: what was written is read back through delta's own scan. */
 #include "base-json.h"
 #include "base-text.h"
-#include "delta-scan.h"
-#include "duck-engine.h"
-#include "duck-session.h"
-#include "store.h"
-#include "write-batch.h"
+#include "fixture.h"
 
-#include <glib.h>
 #include <glib/gstdio.h>
 #include <string.h>
-
-typedef struct {
-  char *directory;
-  Store *store;
-  DuckEngine *engine;
-  DuckSession *session;
-  DeltaTable *table;
-} Fixture;
-
-static void
-fixture_begin (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
-{
-  g_autoptr (GError) error = NULL;
-  fixture->directory = g_dir_make_tmp ("sluice-write-XXXXXX", &error);
-  g_assert_no_error (error);
-  fixture->store = store_open (NULL, fixture->directory, &error);
-  g_assert_no_error (error);
-  fixture->engine = duck_engine_new (NULL, &error);
-  g_assert_no_error (error);
-  fixture->session = duck_session_new (fixture->engine, &error);
-  g_assert_no_error (error);
-  fixture->table = delta_table_new (fixture->store, fixture->engine);
-}
-
-static void
-fixture_end (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
-{
-  delta_table_unref (fixture->table);
-  duck_session_free (fixture->session);
-  duck_engine_unref (fixture->engine);
-  g_assert_true (store_delete_tree (fixture->store, "", NULL));
-  store_unref (fixture->store);
-  g_free (fixture->directory);
-}
-
-static WriteOptions
-plain_options (void)
-{
-  return (WriteOptions){ .clock = { .fixed_us = G_GINT64_CONSTANT (1767225600000000) } };
-}
 
 /* A schema of pairs name, type text: only kinds that the cases need. */
 static BaseType *
@@ -78,51 +33,25 @@ create_table (Fixture *fixture, const char *const *columns, const char *const *p
     g_hash_table_insert (configuration, (gpointer) properties[0], (gpointer) properties[1]);
   g_autoptr (DeltaMetadata) metadata =
       delta_metadata_new (schema, partitions, configuration, NULL, NULL, 1767225600000);
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = write_batch_begin (fixture->table, NULL, fixture->session, &options, &error);
-  g_assert_no_error (error);
+  g_autoptr (WriteBatch) batch = fixture_batch (fixture, NULL, NULL);
   write_batch_set_metadata (batch, metadata, &error);
   g_assert_no_error (error);
-  WriteCommit commit = { .operation = "CREATE TABLE" };
-  DeltaCommitResult result = { 0 };
-  write_batch_commit (batch, &commit, &result, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (result.outcome, ==, DELTA_COMMIT_DONE);
-  delta_commit_result_clear (&result);
+  g_assert_cmpint (fixture_commit (batch, "CREATE TABLE"), ==, DELTA_COMMIT_DONE);
 }
 
+/* @options: (nullable). */
 static WriteBatch *
 begin (Fixture *fixture, const WriteOptions *options)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (fixture->table, NULL, &error);
-  g_assert_no_error (error);
-  WriteBatch *batch = write_batch_begin (fixture->table, snapshot, fixture->session, options, &error);
-  g_assert_no_error (error);
-  return batch;
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
+
+  return fixture_batch (fixture, snapshot, options);
 }
 
 static void
 commit (WriteBatch *batch, const char *operation)
 {
-  g_autoptr (GError) error = NULL;
-  WriteCommit info = { .operation = operation };
-  DeltaCommitResult result = { 0 };
-  write_batch_commit (batch, &info, &result, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (result.outcome, ==, DELTA_COMMIT_DONE);
-  delta_commit_result_clear (&result);
-}
-
-static void
-append (Fixture *fixture, const char *sql)
-{
-  g_autoptr (GError) error = NULL;
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = begin (fixture, &options);
-  write_batch_rows (batch, sql, WRITE_ROWS_DEFAULT, NULL, &error);
-  g_assert_no_error (error);
-  commit (batch, "WRITE");
+  g_assert_cmpint (fixture_commit (batch, operation), ==, DELTA_COMMIT_DONE);
 }
 
 typedef struct {
@@ -134,8 +63,7 @@ static DeltaScan *
 scan_table (Fixture *fixture, const Extras *extras)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (fixture->table, NULL, &error);
-  g_assert_no_error (error);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   static const char *const names[] = { "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7" };
   DeltaScanColumn columns[8];
   guint n = base_type_n_fields (delta_snapshot_schema (snapshot));
@@ -181,8 +109,7 @@ static void
 delete_rows (Fixture *fixture, const char *where, guint64 expected, WriteCounters *counters)
 {
   g_autoptr (GError) error = NULL;
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = begin (fixture, &options);
+  g_autoptr (WriteBatch) batch = begin (fixture, NULL);
   g_autoptr (DeltaScan) scan = scan_table (fixture, NULL);
   g_autofree char *sql =
       g_strdup_printf ("SELECT file_index, row_number FROM (%s) WHERE %s", delta_scan_sql (scan), where);
@@ -203,13 +130,12 @@ static void
 test_rows_come_back (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
   create_table (fixture, two_columns, NULL, NULL);
-  append (fixture, "SELECT range AS c0, 'n' || range AS c1 FROM range(3)");
-  append (fixture, "SELECT 9::BIGINT AS c0, NULL::VARCHAR AS c1");
+  fixture_append (fixture, "SELECT range AS c0, 'n' || range AS c1 FROM range(3)");
+  fixture_append (fixture, "SELECT 9::BIGINT AS c0, NULL::VARCHAR AS c1");
   assert_table (fixture, "c0 || coalesce(c1, '-')", "0n0;1n1;2n2;9-");
 
   g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (fixture->table, NULL, &error);
-  g_assert_no_error (error);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   g_assert_cmpuint (delta_snapshot_n_files (snapshot), ==, 2);
   g_assert_cmpint (delta_snapshot_n_rows (snapshot), ==, 4);
   g_assert_cmpint (delta_protocol_writer_version (delta_snapshot_protocol (snapshot)), ==, 2);
@@ -220,8 +146,7 @@ test_no_rows_make_no_file (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
   g_autoptr (GError) error = NULL;
   create_table (fixture, two_columns, NULL, NULL);
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = begin (fixture, &options);
+  g_autoptr (WriteBatch) batch = begin (fixture, NULL);
   guint64 n_rows = 7;
   write_batch_rows (batch, "SELECT 1::BIGINT AS c0, '' AS c1 WHERE false", WRITE_ROWS_DEFAULT, &n_rows, &error);
   g_assert_no_error (error);
@@ -234,8 +159,7 @@ test_large_batches_are_split (Fixture *fixture, gconstpointer data G_GNUC_UNUSED
 {
   g_autoptr (GError) error = NULL;
   create_table (fixture, two_columns, NULL, NULL);
-  WriteOptions options = plain_options ();
-  options.n_rows_per_file = 122880;
+  WriteOptions options = { .clock = FIXTURE_CLOCK, .n_rows_per_file = 122880 };
   g_autoptr (WriteBatch) batch = begin (fixture, &options);
   write_batch_rows (batch, "SELECT range AS c0, 'x' AS c1 FROM range(300000)", WRITE_ROWS_DEFAULT, NULL, &error);
   g_assert_no_error (error);
@@ -250,8 +174,7 @@ test_uncommitted_batch_leaves_nothing (Fixture *fixture, gconstpointer data G_GN
 {
   g_autoptr (GError) error = NULL;
   create_table (fixture, two_columns, NULL, NULL);
-  WriteOptions options = plain_options ();
-  WriteBatch *batch = begin (fixture, &options);
+  WriteBatch *batch = begin (fixture, NULL);
   WriteSideFile side = { 0 };
   write_batch_rows (batch, "SELECT 1::BIGINT AS c0, 'a' AS c1", WRITE_ROWS_DEFAULT, NULL, &error);
   g_assert_no_error (error);
@@ -294,7 +217,7 @@ test_partitions_of_every_type (Fixture *fixture, gconstpointer data G_GNUC_UNUSE
     const char *const partitions[] = { "p", NULL };
     create_table (fixture, columns, partitions, NULL);
     g_autofree char *sql = g_strdup_printf ("SELECT 1 AS c0, unnest(%s) AS c1", cases[i].values);
-    append (fixture, sql);
+    fixture_append (fixture, sql);
     g_autofree char *text = read_table (fixture, "coalesce(CAST(c1 AS VARCHAR), '-')", NULL);
     g_assert_cmpstr (text, ==, cases[i].read);
   }
@@ -306,8 +229,8 @@ test_deletes_agree (Fixture *fixture, gconstpointer data)
   const char *vectors = data;
   const char *const properties[] = { "delta.enableDeletionVectors", vectors, NULL };
   create_table (fixture, two_columns, NULL, vectors != NULL ? properties : NULL);
-  append (fixture, "SELECT range AS c0, 'a' AS c1 FROM range(5)");
-  append (fixture, "SELECT range + 10 AS c0, 'b' AS c1 FROM range(3)");
+  fixture_append (fixture, "SELECT range AS c0, 'a' AS c1 FROM range(5)");
+  fixture_append (fixture, "SELECT range + 10 AS c0, 'b' AS c1 FROM range(3)");
   WriteCounters counters;
   delete_rows (fixture, "c0 IN (1, 3, 11)", 3, &counters);
   assert_table (fixture, "c0", "0;10;12;2;4");
@@ -319,8 +242,7 @@ test_deletes_agree (Fixture *fixture, gconstpointer data)
   delete_rows (fixture, "true", 2, &counters);
   assert_table (fixture, "c0", "");
   g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (fixture->table, NULL, &error);
-  g_assert_no_error (error);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   g_assert_cmpuint (delta_snapshot_n_files (snapshot), ==, 0);
   g_assert_true (delta_protocol_has (delta_snapshot_protocol (snapshot), "deletionVectors") == !rewrites);
 }
@@ -330,7 +252,7 @@ test_vectors_come_when_first_needed (Fixture *fixture, gconstpointer data G_GNUC
 {
   g_autoptr (GError) error = NULL;
   create_table (fixture, two_columns, NULL, NULL);
-  append (fixture, "SELECT range AS c0, 'a' AS c1 FROM range(5)");
+  fixture_append (fixture, "SELECT range AS c0, 'a' AS c1 FROM range(5)");
   g_autoptr (DeltaSnapshot) before = delta_table_snapshot (fixture->table, NULL, &error);
   g_assert_false (delta_protocol_has (delta_snapshot_protocol (before), "deletionVectors"));
   delete_rows (fixture, "c0 = 1", 1, NULL);
@@ -347,9 +269,7 @@ test_rewrites_keep_ids_and_hidden_columns (Fixture *fixture, gconstpointer data)
   g_autoptr (BaseType) text = base_type_simple (BASE_TYPE_STRING);
   create_table (fixture, two_columns, NULL, properties);
   WriteHiddenColumn hidden = { "_state-h", text };
-  WriteOptions options = plain_options ();
-  options.hidden = &hidden;
-  options.n_hidden = 1;
+  WriteOptions options = { .clock = FIXTURE_CLOCK, .hidden = &hidden, .n_hidden = 1 };
   WriteBatch *batch = begin (fixture, &options);
   write_batch_rows (batch, "SELECT range AS c0, 'a' AS c1, 'h' || range AS h0 FROM range(4) ORDER BY range",
                     WRITE_ROWS_DEFAULT, NULL, &error);
@@ -393,8 +313,7 @@ test_constraints_refuse_rows (Fixture *fixture, gconstpointer data G_GNUC_UNUSED
   g_autoptr (GError) error = NULL;
   const char *const columns[] = { "!id", "long", "name", "string", NULL };
   create_table (fixture, columns, NULL, NULL);
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = begin (fixture, &options);
+  g_autoptr (WriteBatch) batch = begin (fixture, NULL);
   g_assert_false (write_batch_rows (batch, "SELECT NULL::BIGINT AS c0, 'a' AS c1", WRITE_ROWS_DEFAULT, NULL, &error));
   g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_NOT_NULL_CONSTRAINT_VIOLATED);
   g_assert_cmpstr (error->message, ==, "NOT NULL constraint violated for column: id.");
@@ -407,8 +326,7 @@ test_rows_beside (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
   g_autoptr (GError) error = NULL;
   const char *const properties[] = { "delta.enableChangeDataFeed", "true", NULL };
   create_table (fixture, two_columns, NULL, properties);
-  WriteOptions options = plain_options ();
-  options.n_rows_expected = 1000;
+  WriteOptions options = { .clock = FIXTURE_CLOCK, .n_rows_expected = 1000 };
   g_autoptr (WriteBatch) batch = begin (fixture, &options);
   WriteSideFile side = { 0 };
   for (guint i = 0; i < 3; i++) {
@@ -440,8 +358,7 @@ test_errors_beside (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
   const char *sql = "SELECT CASE WHEN range < 999 THEN range END AS c0, 'a' AS c1 FROM range(1000)";
   create_table (fixture, columns, NULL, NULL);
   for (guint i = 0; i < 3; i++) { /* told by the commit, whatever came after, or to nobody */
-    WriteOptions options = plain_options ();
-    options.n_rows_expected = 1000;
+    WriteOptions options = { .clock = FIXTURE_CLOCK, .n_rows_expected = 1000 };
     g_autoptr (WriteBatch) batch = begin (fixture, &options);
     DeltaCommitResult result = { 0 };
     WriteCommit commit = { .operation = "WRITE" };
@@ -465,9 +382,8 @@ test_append_only_refuses_deletes (Fixture *fixture, gconstpointer data G_GNUC_UN
   g_autoptr (GError) error = NULL;
   const char *const properties[] = { "delta.appendOnly", "true", NULL };
   create_table (fixture, two_columns, NULL, properties);
-  append (fixture, "SELECT 1::BIGINT AS c0, 'a' AS c1");
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = begin (fixture, &options);
+  fixture_append (fixture, "SELECT 1::BIGINT AS c0, 'a' AS c1");
+  g_autoptr (WriteBatch) batch = begin (fixture, NULL);
   g_assert_false (write_batch_remove_all (batch, NULL, &error));
   g_assert_error (error, SLUICE_ERROR, SLUICE_ERROR_DELTA_CANNOT_MODIFY_APPEND_ONLY);
 }
@@ -478,8 +394,7 @@ test_changes_need_the_feed (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
   g_autoptr (GError) error = NULL;
   const char *const properties[] = { "delta.enableChangeDataFeed", "true", NULL };
   create_table (fixture, two_columns, NULL, properties);
-  WriteOptions options = plain_options ();
-  g_autoptr (WriteBatch) batch = begin (fixture, &options);
+  g_autoptr (WriteBatch) batch = begin (fixture, NULL);
   guint64 n_rows = 0;
   write_batch_rows (batch, "SELECT 1::BIGINT AS c0, 'a' AS c1, 'insert' AS _change_type", WRITE_ROWS_CHANGE_TYPE, NULL,
                     &error);
@@ -504,7 +419,7 @@ test_column_mapping_hides_names (Fixture *fixture, gconstpointer data G_GNUC_UNU
   const char *const columns[] = { "a b,c", "long", "p;q", "string", NULL };
   const char *const partitions[] = { "p;q", NULL };
   create_table (fixture, columns, partitions, (const char *const[]){ "delta.columnMapping.mode", "name", NULL });
-  append (fixture, "SELECT 5::BIGINT AS c0, 'x' AS c1");
+  fixture_append (fixture, "SELECT 5::BIGINT AS c0, 'x' AS c1");
   assert_table (fixture, "c0 || c1", "5x");
 }
 
@@ -527,9 +442,7 @@ test_names_are_checked (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
     const char *const partitions[] = { cases[i].partition, NULL };
     g_autoptr (DeltaMetadata) metadata =
         delta_metadata_new (schema, cases[i].partition != NULL ? partitions : NULL, NULL, NULL, NULL, 0);
-    WriteOptions options = plain_options ();
-    g_autoptr (WriteBatch) batch = write_batch_begin (fixture->table, NULL, fixture->session, &options, &error);
-    g_assert_no_error (error);
+    g_autoptr (WriteBatch) batch = fixture_batch (fixture, NULL, NULL);
     g_assert_false (write_batch_set_metadata (batch, metadata, &error));
     g_assert_error (error, SLUICE_ERROR, (int) cases[i].expected);
   }

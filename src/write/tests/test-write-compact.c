@@ -1,11 +1,7 @@
 /* Which files are packed together, and packing beside other writers. */
-#include "delta-scan.h"
-#include "duck-engine.h"
-#include "duck-session.h"
-#include "store.h"
+#include "fixture.h"
 #include "write-compact.h"
 
-#include <glib.h>
 #include <string.h>
 
 #define KIB 1024
@@ -111,61 +107,6 @@ test_choice (void)
 
 /* ---- beside others ---- */
 
-typedef struct {
-  char *directory;
-  Store *store;
-  DuckEngine *engine;
-  DuckSession *session;
-  DeltaTable *table;
-} Fixture;
-
-static const WriteOptions options = { .clock = { .fixed_us = G_GINT64_CONSTANT (1767225600000000) } };
-
-static WriteBatch *
-begin (Fixture *fixture, DeltaSnapshot *snapshot)
-{
-  g_autoptr (GError) error = NULL;
-  WriteBatch *batch = write_batch_begin (fixture->table, snapshot, fixture->session, &options, &error);
-
-  g_assert_no_error (error);
-  return batch;
-}
-
-static DeltaCommitOutcome
-commit (WriteBatch *batch)
-{
-  g_autoptr (GError) error = NULL;
-  WriteCommit info = { .operation = "TEST" };
-  DeltaCommitResult result = { 0 };
-
-  write_batch_commit (batch, &info, &result, &error);
-  g_assert_no_error (error);
-  delta_commit_result_clear (&result);
-  return result.outcome;
-}
-
-static DeltaSnapshot *
-newest (Fixture *fixture)
-{
-  g_autoptr (GError) error = NULL;
-  DeltaSnapshot *snapshot = delta_table_snapshot (fixture->table, NULL, &error);
-
-  g_assert_no_error (error);
-  return snapshot;
-}
-
-static void
-append (Fixture *fixture, const char *sql)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DeltaSnapshot) snapshot = newest (fixture);
-  g_autoptr (WriteBatch) batch = begin (fixture, snapshot);
-
-  write_batch_rows (batch, sql, WRITE_ROWS_DEFAULT, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (commit (batch), ==, DELTA_COMMIT_DONE);
-}
-
 /* Deletes the rows @number of file @file of the newest version. */
 static DeltaCommitOutcome
 delete_row (Fixture *fixture, DeltaSnapshot *snapshot, guint file, guint number)
@@ -184,10 +125,10 @@ delete_row (Fixture *fixture, DeltaSnapshot *snapshot, guint file, guint number)
   g_assert_no_error (error);
   g_autofree char *sql =
       g_strdup_printf ("SELECT file_index, row_number FROM (%s) WHERE row_number = %u", delta_scan_sql (scan), number);
-  g_autoptr (WriteBatch) batch = begin (fixture, snapshot);
+  g_autoptr (WriteBatch) batch = fixture_batch (fixture, snapshot, NULL);
   write_batch_delete (batch, scan, sql, NULL, &error);
   g_assert_no_error (error);
-  return commit (batch);
+  return fixture_commit (batch, "TEST");
 }
 
 static WriteBatch *
@@ -195,7 +136,7 @@ begin_move (Fixture *fixture, DeltaSnapshot *snapshot, guint n_files)
 {
   g_autoptr (GError) error = NULL;
   g_autofree DeltaFile **files = g_new (DeltaFile *, n_files);
-  WriteBatch *batch = begin (fixture, snapshot);
+  WriteBatch *batch = fixture_batch (fixture, snapshot, NULL);
 
   for (guint i = 0; i < n_files; i++)
     files[i] = delta_snapshot_file (snapshot, i);
@@ -207,60 +148,45 @@ begin_move (Fixture *fixture, DeltaSnapshot *snapshot, guint n_files)
 static gint64
 count_rows (Fixture *fixture)
 {
-  g_autoptr (DeltaSnapshot) snapshot = newest (fixture);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
 
   return delta_snapshot_n_rows (snapshot);
 }
 
+/* Three files of ten rows. */
 static void
-fixture_begin (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
+set_up (Fixture *fixture, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (BaseStructBuilder) builder = base_struct_builder_new ();
   g_autoptr (BaseType) type = base_type_simple (BASE_TYPE_LONG);
   g_autoptr (BaseType) schema = NULL;
 
-  fixture->directory = g_dir_make_tmp ("sluice-compact-XXXXXX", NULL);
-  fixture->store = store_open (NULL, fixture->directory, &error);
-  fixture->engine = duck_engine_new (NULL, &error);
-  fixture->session = duck_session_new (fixture->engine, &error);
-  g_assert_no_error (error);
-  fixture->table = delta_table_new (fixture->store, fixture->engine);
+  fixture_begin (fixture, data);
   base_struct_builder_add (builder, "id", type, TRUE, NULL);
   schema = base_struct_builder_end (g_steal_pointer (&builder));
   g_autoptr (GHashTable) properties = g_hash_table_new (g_str_hash, g_str_equal);
   g_hash_table_insert (properties, (gpointer) "delta.enableDeletionVectors", (gpointer) "true");
   g_hash_table_insert (properties, (gpointer) "delta.enableRowTracking", (gpointer) "true");
   g_autoptr (DeltaMetadata) metadata = delta_metadata_new (schema, NULL, properties, NULL, NULL, 1);
-  g_autoptr (WriteBatch) batch = begin (fixture, NULL);
+  g_autoptr (WriteBatch) batch = fixture_batch (fixture, NULL, NULL);
   write_batch_set_metadata (batch, metadata, &error);
   g_assert_no_error (error);
-  g_assert_cmpint (commit (batch), ==, DELTA_COMMIT_DONE);
+  g_assert_cmpint (fixture_commit (batch, "TEST"), ==, DELTA_COMMIT_DONE);
   for (guint i = 0; i < 3; i++)
-    append (fixture, "SELECT range::BIGINT AS c0 FROM range(10)");
-}
-
-static void
-fixture_end (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
-{
-  delta_table_unref (fixture->table);
-  duck_session_free (fixture->session);
-  duck_engine_unref (fixture->engine);
-  g_assert_true (store_delete_tree (fixture->store, "", NULL));
-  store_unref (fixture->store);
-  g_free (fixture->directory);
+    fixture_append (fixture, "SELECT range::BIGINT AS c0 FROM range(10)");
 }
 
 static void
 test_append_meanwhile (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
-  g_autoptr (DeltaSnapshot) snapshot = newest (fixture);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   g_autoptr (WriteBatch) batch = begin_move (fixture, snapshot, 3);
 
-  append (fixture, "SELECT range::BIGINT AS c0 FROM range(5)");
-  g_assert_cmpint (commit (batch), ==, DELTA_COMMIT_DONE);
+  fixture_append (fixture, "SELECT range::BIGINT AS c0 FROM range(5)");
+  g_assert_cmpint (fixture_commit (batch, "TEST"), ==, DELTA_COMMIT_DONE);
   g_assert_cmpint (count_rows (fixture), ==, 35);
-  g_autoptr (DeltaSnapshot) after = newest (fixture);
+  g_autoptr (DeltaSnapshot) after = fixture_snapshot (fixture);
   g_assert_cmpuint (delta_snapshot_n_files (after), ==, 2);
   g_assert_cmpint (delta_snapshot_row_id_high_water_mark (after), ==, 64);
 }
@@ -268,14 +194,14 @@ test_append_meanwhile (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 static void
 test_delete_meanwhile (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
-  g_autoptr (DeltaSnapshot) snapshot = newest (fixture);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   g_autoptr (WriteBatch) touched = begin_move (fixture, snapshot, 3);
   g_autoptr (WriteBatch) untouched = begin_move (fixture, snapshot, 2);
 
   g_assert_cmpint (delete_row (fixture, snapshot, 2, 4), ==, DELTA_COMMIT_DONE);
-  g_assert_cmpint (commit (touched), ==, DELTA_COMMIT_CONFLICT);
+  g_assert_cmpint (fixture_commit (touched, "TEST"), ==, DELTA_COMMIT_CONFLICT);
   g_assert_cmpint (count_rows (fixture), ==, 29);
-  g_assert_cmpint (commit (untouched), ==, DELTA_COMMIT_DONE);
+  g_assert_cmpint (fixture_commit (untouched, "TEST"), ==, DELTA_COMMIT_DONE);
   g_assert_cmpint (count_rows (fixture), ==, 29);
 }
 
@@ -283,10 +209,10 @@ test_delete_meanwhile (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 static void
 test_moved_meanwhile (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
-  g_autoptr (DeltaSnapshot) snapshot = newest (fixture);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   g_autoptr (WriteBatch) batch = begin_move (fixture, snapshot, 2);
 
-  g_assert_cmpint (commit (batch), ==, DELTA_COMMIT_DONE);
+  g_assert_cmpint (fixture_commit (batch, "TEST"), ==, DELTA_COMMIT_DONE);
   g_assert_cmpint (delete_row (fixture, snapshot, 0, 1), ==, DELTA_COMMIT_CONFLICT);
   g_assert_cmpint (delete_row (fixture, snapshot, 2, 1), ==, DELTA_COMMIT_DONE);
   g_assert_cmpint (count_rows (fixture), ==, 29);
@@ -295,17 +221,17 @@ test_moved_meanwhile (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 static void
 test_dead_rows_go (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
-  g_autoptr (DeltaSnapshot) first = newest (fixture);
+  g_autoptr (DeltaSnapshot) first = fixture_snapshot (fixture);
   g_assert_cmpint (delete_row (fixture, first, 0, 3), ==, DELTA_COMMIT_DONE);
-  g_autoptr (DeltaSnapshot) snapshot = newest (fixture);
+  g_autoptr (DeltaSnapshot) snapshot = fixture_snapshot (fixture);
   g_autoptr (WriteBatch) batch = begin_move (fixture, snapshot, 3);
   const WriteMoved *moved = write_batch_moved (batch);
 
   g_assert_cmpuint (moved->n_rows, ==, 29);
   g_assert_cmpuint (moved->n_vectors_removed, ==, 1);
   g_assert_cmpuint (moved->n_dead_rows, ==, 1);
-  g_assert_cmpint (commit (batch), ==, DELTA_COMMIT_DONE);
-  g_autoptr (DeltaSnapshot) after = newest (fixture);
+  g_assert_cmpint (fixture_commit (batch, "TEST"), ==, DELTA_COMMIT_DONE);
+  g_autoptr (DeltaSnapshot) after = fixture_snapshot (fixture);
   g_assert_cmpuint (delta_snapshot_n_files (after), ==, 1);
   g_assert_null (delta_file_vector (delta_snapshot_file (after, 0)));
   g_assert_cmpint (count_rows (fixture), ==, 29);
@@ -314,14 +240,15 @@ test_dead_rows_go (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 static void
 test_bounded (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
+  static const BaseClock clock = FIXTURE_CLOCK;
   g_autoptr (GError) error = NULL;
   WriteCompacted done;
 
-  g_assert_true (write_compact (fixture->table, fixture->session, &options.clock, NULL, &done, &error));
+  g_assert_true (write_compact (fixture->table, fixture->session, &clock, NULL, &done, &error));
   g_assert_cmpint (done.version, ==, -1);
   for (guint i = 0; i < 5; i++)
-    append (fixture, "SELECT range::BIGINT AS c0 FROM range(10)");
-  g_assert_true (write_compact (fixture->table, fixture->session, &options.clock, NULL, &done, &error));
+    fixture_append (fixture, "SELECT range::BIGINT AS c0 FROM range(10)");
+  g_assert_true (write_compact (fixture->table, fixture->session, &clock, NULL, &done, &error));
   g_assert_cmpint (done.version, ==, 9);
   g_assert_cmpuint (done.n_files_removed, ==, 8);
   g_assert_cmpuint (done.n_files_added, ==, 1);
@@ -333,7 +260,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/write/compact/choice", test_choice);
-#define ADD(name, func) g_test_add ("/write/compact/" name, Fixture, NULL, fixture_begin, func, fixture_end)
+#define ADD(name, func) g_test_add ("/write/compact/" name, Fixture, NULL, set_up, func, fixture_end)
   ADD ("append-meanwhile", test_append_meanwhile);
   ADD ("delete-meanwhile", test_delete_meanwhile);
   ADD ("moved-meanwhile", test_moved_meanwhile);
