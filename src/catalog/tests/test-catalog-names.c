@@ -1,4 +1,5 @@
 /* Names in the SQLite file: what exists, what a crash leaves, several processes. */
+#include "../../../tests/support/tree.h"
 #include "catalog.h"
 
 #include <base-error.h>
@@ -25,15 +26,6 @@ open_catalog (const char *directory, StoreContext *stores)
 }
 
 static void
-remove_directory (const char *directory)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (Store) store = store_open (NULL, directory, &error);
-  store_delete_tree (store, "", &error);
-  g_assert_no_error (error);
-}
-
-static void
 set_up (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
   fixture->directory = g_dir_make_tmp ("sluice-catalog-XXXXXX", NULL);
@@ -44,7 +36,7 @@ static void
 tear_down (Fixture *fixture, gconstpointer data G_GNUC_UNUSED)
 {
   catalog_unref (fixture->catalog);
-  remove_directory (fixture->directory);
+  tree_remove (fixture->directory);
   g_free (fixture->directory);
 }
 
@@ -294,7 +286,7 @@ test_crashes_heal (gconstpointer data)
     g_assert_no_error (error);
     g_assert_true (existed);
     g_assert_false (table_exists (next, "default", "t"));
-    remove_directory (directory);
+    tree_remove (directory);
     g_assert_cmpuint (n, <, 200);
   }
 }

@@ -1,4 +1,5 @@
 /* What a clean-up of the log leaves, and that all it must leave can be read. */
+#include "../../../tests/support/tree.h"
 #include "base-error.h"
 #include "delta-checkpoint.h"
 #include "delta-table.h"
@@ -158,14 +159,6 @@ check_versions (const Case *c, const char *directory)
 }
 
 static void
-remove_tree (const char *directory)
-{
-  g_autoptr (Store) store = store_open (NULL, directory, NULL);
-
-  g_assert_true (store_delete_tree (store, "", NULL));
-}
-
-static void
 test_what_is_left (void)
 {
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -186,7 +179,7 @@ test_what_is_left (void)
       g_assert_nonnull (strchr (c->ages, '-'));
     g_assert_cmpint (n_deleted > 0, ==, c->first > 0);
     check_versions (c, directory);
-    remove_tree (directory);
+    tree_remove (directory);
   }
 }
 
@@ -223,7 +216,7 @@ test_sidecars_that_nobody_names_go (void)
     g_autofree char *path = g_build_filename (directory, "_delta_log", files[i].name, NULL);
     g_assert_cmpint (g_file_test (path, G_FILE_TEST_EXISTS), ==, files[i].kept);
   }
-  remove_tree (directory);
+  tree_remove (directory);
 }
 
 /* Whatever operation of the storage fails, the versions that must stay can be read. */
@@ -250,7 +243,7 @@ test_interrupted (void)
       g_autoptr (DeltaSnapshot) old = delta_table_snapshot_at (again, v, NULL, NULL);
       g_assert_nonnull (old);
     }
-    remove_tree (directory);
+    tree_remove (directory);
   }
 }
 

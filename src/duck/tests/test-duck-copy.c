@@ -1,4 +1,5 @@
 /* COPY to Parquet: figures per file, statistics per leaf, field ids, several files; and the footer cache. */
+#include "../../../tests/support/tree.h"
 #include "base-error.h"
 #include "duck-copy.h"
 
@@ -200,8 +201,7 @@ test_partitions (void)
     g_assert_null (stats_of (file, "k1"));
   }
   g_assert_cmpuint (n_seen, ==, 7);
-  g_autofree char *remove = g_strdup_printf ("rm -r '%s'", sub);
-  g_assert_true (g_spawn_command_line_sync (remove, NULL, NULL, NULL, NULL));
+  tree_remove (sub);
 }
 
 static void
@@ -224,8 +224,7 @@ test_row_groups_per_file (void)
     g_autoptr (GPtrArray) files = duck_session_copy_parquet (session, cases[c].select, sub, &options, NULL, &error);
     g_assert_no_error (error);
     g_assert_cmpuint (files->len, ==, cases[c].n_files);
-    g_autofree char *remove = g_strdup_printf ("rm -r '%s'", sub);
-    g_assert_true (g_spawn_command_line_sync (remove, NULL, NULL, NULL, NULL));
+    tree_remove (sub);
   }
 }
 

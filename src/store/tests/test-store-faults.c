@@ -1,5 +1,6 @@
 /* Faults at the n-th operation, n = 1, 2, 3 … until nothing was injected. The body is a small commit protocol: data file,
  * commit, hint; after each run the store must show the old version or the new one, never a commit without its data. */
+#include "../../../tests/support/tree.h"
 #include "store.h"
 
 #include <base-error.h>
@@ -15,15 +16,6 @@ temporary_directory (void)
   char *directory = g_dir_make_tmp ("sluice-faults-XXXXXX", &error);
   g_assert_no_error (error);
   return directory;
-}
-
-static void
-remove_directory (const char *directory)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (Store) store = store_open (NULL, directory, &error);
-  store_delete_tree (store, "", &error);
-  g_assert_no_error (error);
 }
 
 /* Returns FALSE at the first failure, as a caller would. */
@@ -78,7 +70,7 @@ test_every_operation_fails_once (gconstpointer data)
     done = commit_once (context, directory, &error);
     injected = store_context_was_injected (context);
     assert_old_or_new (directory);
-    remove_directory (directory);
+    tree_remove (directory);
     if (!injected) {
       g_assert_no_error (error);
       g_assert_true (done);
@@ -111,7 +103,7 @@ test_kill_leaves_old_or_new (void)
     was_killed = WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL;
     g_assert_true (was_killed || (WIFEXITED (status) && WEXITSTATUS (status) == 0));
     assert_old_or_new (directory);
-    remove_directory (directory);
+    tree_remove (directory);
   }
 }
 
@@ -129,7 +121,7 @@ test_torn_hint_is_half_there (void)
   g_clear_error (&error);
   g_assert_true (store_read (reader, "log/_last", &hint, &error));
   g_assert_cmpmem (g_bytes_get_data (hint, NULL), g_bytes_get_size (hint), "00", 2);
-  remove_directory (directory);
+  tree_remove (directory);
 }
 
 static void
