@@ -6,7 +6,7 @@
  *   - whose row holds no fact, or not the newest upsert, or with several rows;
  *   - whose new values have the hash of the old ones, or whose old row has none that compares: perhaps nothing changed.
  *
- * {old}, {known} and {simple} are those of autocdc-scd1-simple.c.
+ * {old}, {known} and {simple} are those of autocdc-scd1-simple.c; {simple} also has s, b of the event and v, the new values.
  */
 #include "autocdc-work-private.h"
 
@@ -45,7 +45,7 @@ make_simple (AutoCdcWork *work, const char *pattern, gint64 *n_rows, GError **er
       "order}), false) OR (rr IS NOT"
       " NULL AND (ho IS NULL OR hb IS NULL OR coalesce(su >= ho, false) OR (NOT d AND coalesce(hh = old_hash, true))))"
       " AS complex, CASE WHEN rr IS NULL THEN (NOT d)::INTEGER WHEN d THEN 2 ELSE 3 END AS act,"
-      " act = 3 AND ({fact moves}) AS moves FROM met m",
+      " act = 3 AND ({fact moves}) AS moves, s, b{V:m} FROM met m",
       n_rows, error);
 }
 
@@ -64,9 +64,8 @@ autocdc_partial_add (AutoCdcWork *work)
 {
   autocdc_add_simple (
       work,
-      "SELECT p.rr, p.fi, p.rn, p.rid, {K:p}, NULL::{S} AS st, NULL::{S} AS en{new fields}, b.s AS hs, NULL AS ho,"
-      " b.b AS hb, 0::BIGINT AS hg, p.act, p.hh FROM {simple} p JOIN {reduced} b ON {J:p,b}"
-      " LEFT JOIN {old} r ON r.ix = p.rr WHERE p.act <> 0 AND NOT p.complex",
+      "SELECT rr, fi, rn, rid, {K}, NULL::{S} AS st, NULL::{S} AS en{V}, s AS hs, NULL AS ho, b AS hb,"
+      " 0::BIGINT AS hg, act, hh FROM {simple} WHERE act <> 0 AND NOT complex",
       "SELECT rr, fi, rn, act FROM {simple} WHERE act <> 0 AND NOT complex",
       "SELECT {K}, ds AS s, dm AS o, true AS d, ''::BLOB AS b{no values}, {clock} AS w, 0::BIGINT AS g"
       " FROM {simple} WHERE adds_delete AND NOT complex UNION ALL"
