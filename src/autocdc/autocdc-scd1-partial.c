@@ -4,29 +4,32 @@
  * were shown: it goes to the state if one of them still is. Set aside for the general way are keys
  *   - with several facts in the batch, or one that is not newer than all that is known;
  *   - whose row holds no fact, or not the newest upsert, or with several rows;
- *   - whose new values have the hash of the old ones, or whose old row has none that compares: perhaps nothing changed.
+ *   - whose values do not change: the row stays, and the fact goes to the state.
  *
  * {old}, {known} and {simple} are those of autocdc-scd1-simple.c; {simple} also has s, b of the event and v, the new values.
  */
 #include "autocdc-work-private.h"
 
-/* The pieces `new fields`, the new values of an event `b` and its old row `r`, `held fields` of the old row's fact, and `fact moves` of a row of {simple}. */
+/* The pieces `new fields`, what an event `b` makes of its old row `r`, `changes`, whether that is something else, `held fields`, the values of the
+ * row's fact, and `fact moves`, whether it has one that the event does not author. */
 static void
 set_fields (AutoCdcWork *work)
 {
   g_autoptr (GString) merged = g_string_new (NULL), held = g_string_new (NULL), moves = g_string_new ("false");
-  g_autoptr (GString) hash = g_string_new (NULL);
+  g_autoptr (GString) changes = g_string_new ("false");
 
   for (guint i = 0; i < autocdc_work_n_fields (work); i++) {
     g_string_append_printf (merged, ", CASE WHEN sluice_bit(b.b, %u) THEN b.v%u ELSE r.v%u END AS v%u", i, i, i, i);
     g_string_append_printf (held, ", CASE WHEN sluice_bit(r.hb, %u) THEN r.v%u END AS v%u", i, i, i);
     g_string_append_printf (moves, " OR (sluice_bit(hb, %u) AND NOT sluice_bit(b, %u))", i, i);
+    g_string_append_printf (changes, " OR (sluice_bit(b.b, %u) AND NOT (", i);
+    autocdc_append_same (work, changes, i, "r", "b");
+    g_string_append (changes, "))");
   }
-  autocdc_append_hash (work, hash, "m");
   autocdc_work_take (work, "new fields", g_steal_pointer (&merged));
   autocdc_work_take (work, "held fields", g_steal_pointer (&held));
   autocdc_work_take (work, "fact moves", g_steal_pointer (&moves));
-  autocdc_work_take (work, "hash", g_steal_pointer (&hash));
+  autocdc_work_take (work, "changes", g_steal_pointer (&changes));
 }
 
 static gboolean
@@ -37,14 +40,14 @@ make_simple (AutoCdcWork *work, const char *pattern, gint64 *n_rows, GError **er
   autocdc_work_set (work, "is several", is_several);
   return autocdc_work_make (
       work, "simple",
-      "WITH met AS (SELECT {K:b}, b.s, b.o, b.d, b.b, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, r.hb, r.hh AS old_hash,"
-      " greatest(r.ho, k.sd, {known truncate order}) AS newest, k.su{new fields}"
+      "WITH met AS (SELECT {K:b}, b.s, b.o, b.d, b.b, r.ix AS rr, r.fi, r.rn, r.rid, r.ho, r.hb,"
+      " greatest(r.ho, k.sd, {known truncate order}) AS newest, k.su, ({changes}) AS changes{new fields}"
       " FROM {reduced} b LEFT JOIN {old} r ON {J:b,r} LEFT JOIN {known} k ON {J:b,k})"
-      " SELECT {K}, CASE WHEN d THEN o END AS dm, CASE WHEN d THEN s END AS ds, {hash} AS hh, rr, fi, rn, rid, newest,"
-      " d AS adds_delete, false AS tied, false AS is_late, {is several} OR coalesce(o <= greatest(newest, {truncate "
-      "order}), false) OR (rr IS NOT"
-      " NULL AND (ho IS NULL OR hb IS NULL OR coalesce(su >= ho, false) OR (NOT d AND coalesce(hh = old_hash, true))))"
-      " AS complex, CASE WHEN rr IS NULL THEN (NOT d)::INTEGER WHEN d THEN 2 ELSE 3 END AS act,"
+      " SELECT {K}, CASE WHEN d THEN o END AS dm, CASE WHEN d THEN s END AS ds, NULL::BIGINT AS hh, rr, fi, rn, rid,"
+      " newest, d AS adds_delete, false AS tied, false AS is_late,"
+      " {is several} OR coalesce(o <= greatest(newest, {truncate order}), false) OR (rr IS NOT NULL AND"
+      " (ho IS NULL OR hb IS NULL OR coalesce(su >= ho, false) OR (NOT d AND NOT changes))) AS complex,"
+      " CASE WHEN rr IS NULL THEN (NOT d)::INTEGER WHEN d THEN 2 ELSE 3 END AS act,"
       " act = 3 AND ({fact moves}) AS moves, s, b{V:m} FROM met m",
       n_rows, error);
 }

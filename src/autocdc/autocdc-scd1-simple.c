@@ -20,9 +20,11 @@ autocdc_simple_applies (const AutoCdcWork *work)
 {
   const AutoCdcDomain *domain = work->layout->domain;
 
-  return work->plan->type == AUTOCDC_SCD1 &&
-         (work->is_partial ? !work->has_statements : autocdc_batch_authors_all (work)) &&
-         g_strcmp0 (domain->hash, duck_engine_library_version ()) == 0;
+  if (work->plan->type != AUTOCDC_SCD1)
+    return FALSE;
+  return work->is_partial
+             ? !work->has_statements
+             : autocdc_batch_authors_all (work) && g_strcmp0 (domain->hash, duck_engine_library_version ()) == 0;
 }
 
 /* {newest}: of every key its newest delete and upsert: dm, um the order of their sequences, ds the delete's sequence, hh the hash of the
