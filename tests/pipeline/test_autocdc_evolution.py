@@ -226,6 +226,18 @@ class Columns(unittest.TestCase):
         self.assertEqual(self.steps("SCD TYPE 2", (self.OLD, old), (self.NEW, new))[0], [(1, "x", "B", 3, None), (1, "x", None, 1, 3)])
         self.assertEqual(self.steps("SCD TYPE 2", (self.OLD, old), (self.NEW, new), more="TRACK HISTORY ON a")[0], [(1, "x", "B", 1, None)])
 
+    def test_what_repeats_a_row_from_before_a_new_column_changes_nothing(self):
+        for storage, ignore in itertools.product(STORAGES, ("", "IGNORE NULL UPDATES ")):
+            with self.subTest(storage, ignore=ignore), Project("CREATE TEMPORARY VIEW nothing AS SELECT 1 AS a;") as p:
+                for n, columns in enumerate((self.OLD, self.NEW, self.NEW)):
+                    p.sql(flow(columns, storage).replace("SEQUENCE BY", ignore + "SEQUENCE BY"))
+                    p.add_file([{"id": i, "a": "x", "n": n} for i in range(3)], "src")
+                    p.update()
+                    self.assertEqual(upserted(p), 3 if n == 0 else 0)
+                p.add_file([{"id": 1, "a": "x", "b": "B", "n": 3}, {"id": 2, "a": "x", "n": 3}], "src")
+                p.update()
+                self.assertEqual(upserted(p), 2 if storage == "SCD TYPE 2" else 1)  # type 2: the row that ends, too
+
     def test_names_that_differ_in_case_are_one_column(self):
         first, second = [{"id": 1, "a": "x", "n": 1}], [{"ID": 1, "A": "y", "n": 2, "id": 1}]
         for storage, rows in (("SCD TYPE 1", [(1, "y")]), ("SCD TYPE 2", [(1, "x", 1, 2), (1, "y", 2, None)])):
