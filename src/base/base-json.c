@@ -99,3 +99,34 @@ base_json_append_string (GString *out, const char *text, gsize size)
   }
   g_string_append_c (out, '"');
 }
+
+static gboolean
+read_hex4 (const char *at, const char *end, gunichar *value)
+{
+  *value = 0;
+  for (int i = 0; i < 4; i++) {
+    int digit = at + i < end ? g_ascii_xdigit_value (at[i]) : -1;
+    if (digit < 0)
+      return FALSE;
+    *value = *value * 16 + (gunichar) digit;
+  }
+  return TRUE;
+}
+
+gboolean
+base_json_read_unicode (const char **at, const char *end, gunichar *c)
+{
+  const char *p = *at;
+  gunichar low;
+
+  if (!read_hex4 (p, end, c))
+    return FALSE;
+  p += 4;
+  if (*c >= 0xD800 && *c < 0xDC00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u' && read_hex4 (p + 2, end, &low) &&
+      low >= 0xDC00 && low < 0xE000) {
+    *c = 0x10000 + ((*c - 0xD800) << 10) + (low - 0xDC00);
+    p += 6;
+  }
+  *at = p;
+  return TRUE;
+}

@@ -26,6 +26,10 @@ char *base_json_canonical_text (const json_t *json);
 /* Appends @text, UTF-8 that may hold NUL, as a JSON string with its quotes, escaped as Jackson (Spark) does. */
 void base_json_append_string (GString *out, const char *text, gsize size);
 
+/* The digits of a `\uXXXX` at @at (behind the u), with an escape behind them that completes a surrogate pair. @at: moves behind what
+ * was read. @c: (out): half of a pair that stands alone as it is, 0xD800 to 0xDFFF. FALSE: there are no four digits. */
+gboolean base_json_read_unicode (const char **at, const char *end, gunichar *c);
+
 /* Members of an object, tolerant: absent or of another type gives the default. Borrows live as long as @object. */
 const char *base_json_string (const json_t *object, const char *key); /* (nullable) */
 gint64 base_json_int64 (const json_t *object, const char *key, gint64 fallback);

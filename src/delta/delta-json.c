@@ -4,6 +4,7 @@
  * byte once and hands out slices. It accepts exactly RFC 8259, except that it leaves the check of UTF-8 to the caller, who
  * has checked the whole file in one go.
  */
+#include "base-json.h"
 #include "delta-json-private.h"
 
 #include <string.h>
@@ -326,37 +327,6 @@ delta_json_at_end (DeltaJson *json)
   return json->at == json->end || fail (json, "the end of the line");
 }
 
-static gunichar
-hex4 (const char *at)
-{
-  gunichar value = 0;
-
-  for (int i = 0; i < 4; i++)
-    value = value * 16 + (gunichar) g_ascii_xdigit_value (at[i]);
-  return value;
-}
-
-/* Reads `uXXXX`, and a second one that completes a surrogate pair; @at stands on the `u`. */
-static gunichar
-unescape_code_point (const char **at, const char *end)
-{
-  gunichar high = hex4 (*at + 1);
-
-  *at += 5;
-  if (high >= 0xDC00 && high <= 0xDFFF)
-    return 0xFFFD;
-  if (high < 0xD800 || high > 0xDBFF)
-    return high;
-  if (end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u') {
-    gunichar low = hex4 (*at + 2);
-    if (low >= 0xDC00 && low <= 0xDFFF) {
-      *at += 6;
-      return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-    }
-  }
-  return 0xFFFD;
-}
-
 char *
 delta_json_unescape (const DeltaJsonSlice *slice, gsize *size)
 {
@@ -377,11 +347,13 @@ delta_json_unescape (const DeltaJsonSlice *slice, gsize *size)
       *to++ = *at++;
       continue;
     }
-    at++;
-    switch (*at) {
+    gunichar c = 0;
+    at += 2;
+    switch (at[-1]) {
     case 'u':
-      to += g_unichar_to_utf8 (unescape_code_point (&at, end), to);
-      continue;
+      if (base_json_read_unicode (&at, end, &c)) /* always: the digits were looked at before */
+        to += g_unichar_to_utf8 (c >= 0xD800 && c < 0xE000 ? 0xFFFD : c, to);
+      break;
     case 'b':
       *to++ = '\b';
       break;
@@ -398,9 +370,8 @@ delta_json_unescape (const DeltaJsonSlice *slice, gsize *size)
       *to++ = '\t';
       break;
     default: /* the quote, the backslash, the slash */
-      *to++ = *at;
+      *to++ = at[-1];
     }
-    at++;
   }
   *to = '\0';
   if (size != NULL)

@@ -1,4 +1,5 @@
 /* The JSON tokenizer: see files-json-private.h. */
+#include "base-json.h"
 #include "files-json-private.h"
 
 #include <string.h>
@@ -228,39 +229,6 @@ files_json_has_escape (const FilesJsonSpan *string)
   return memchr (string->at, '\\', (gsize) (string->end - string->at)) != NULL;
 }
 
-static guint
-hex4 (const char *p)
-{
-  guint value = 0;
-
-  for (guint i = 0; i < 4; i++)
-    value = value * 16 + (guint) g_ascii_xdigit_value (p[i]);
-  return value;
-}
-
-/* At `\u`; a high surrogate takes the low one that follows. Returns: bytes used after the backslash. */
-static gsize
-decode_unicode (const char *p, const char *end, GString *out)
-{
-  gunichar c = hex4 (p + 1);
-  gsize used = 5;
-
-  if (c >= 0xD800 && c < 0xDC00 && end - p >= 11 && p[5] == '\\' && p[6] == 'u') {
-    guint low = hex4 (p + 7);
-    if (low >= 0xDC00 && low < 0xE000) {
-      c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
-      used = 11;
-    }
-  }
-  if (c >= 0xD800 && c < 0xE000)
-    c = 0xFFFD;
-  if (c == 0)
-    g_string_append_c (out, '\0');
-  else
-    g_string_append_unichar (out, c);
-  return used;
-}
-
 void
 files_json_decode (const FilesJsonSpan *string, GString *out)
 {
@@ -273,13 +241,13 @@ files_json_decode (const FilesJsonSpan *string, GString *out)
       g_string_append_c (out, *p++);
       continue;
     }
-    p++;
-    if (*p == 'u') {
-      p += decode_unicode (p, string->end, out);
-      continue;
-    }
-    const char *found = strchr (from, *p);
-    g_string_append_c (out, found != NULL ? to[found - from] : *p);
-    p++;
+    char escape = p[1];
+    const char *found = strchr (from, escape);
+    gunichar c = 0;
+    p += 2;
+    if (escape != 'u')
+      g_string_append_c (out, found != NULL ? to[found - from] : escape);
+    else if (base_json_read_unicode (&p, string->end, &c)) /* always: the digits were looked at before */
+      g_string_append_unichar (out, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
   }
 }

@@ -58,34 +58,11 @@ skip_space (Parser *parser)
 }
 
 static gboolean
-read_hex4 (Parser *parser, gunichar *value)
-{
-  if (parser->end - parser->p < 4)
-    return FALSE;
-  *value = 0;
-  for (int i = 0; i < 4; i++) {
-    int digit = g_ascii_xdigit_value (*parser->p++);
-    if (digit < 0)
-      return FALSE;
-    *value = *value * 16 + (gunichar) digit;
-  }
-  return TRUE;
-}
-
-static gboolean
 read_unicode (Parser *parser, GString *out)
 {
-  gunichar c, low;
-  if (!read_hex4 (parser, &c))
+  gunichar c;
+  if (!base_json_read_unicode (&parser->p, parser->end, &c))
     return FALSE;
-  if (c >= 0xd800 && c < 0xdc00 && parser->end - parser->p >= 6 && parser->p[0] == '\\' && parser->p[1] == 'u') {
-    Parser ahead = *parser;
-    ahead.p += 2;
-    if (read_hex4 (&ahead, &low) && low >= 0xdc00 && low < 0xe000) {
-      parser->p = ahead.p;
-      c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-    }
-  }
   if (c >= 0xd800 && c < 0xe000)
     g_string_append_c (out, '?'); /* half a pair has no UTF-8; Java prints a question mark */
   else

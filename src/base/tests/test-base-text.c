@@ -1,4 +1,5 @@
 /* Small strings. */
+#include "base-json.h"
 #include "base-text.h"
 
 static void
@@ -70,6 +71,35 @@ numbers_for_people (void)
   g_assert_false (base_text_parse_int64 ("99999999999999999999", &value));
 }
 
+static void
+unicode_escapes_are_read_in_pairs (void)
+{
+  static const struct {
+    const char *text; /* behind the u */
+    gunichar c;
+    gsize n_read; /* 0: refused */
+  } cases[] = {
+    { "0041x", 'A', 4 },
+    { "0000", 0, 4 },
+    { "d83d\\ude00x", 0x1F600, 10 },
+    { "d83d\\u0041", 0xD83D, 4 },
+    { "d83d\\ude0", 0xD83D, 4 },
+    { "de00\\ud83d", 0xDE00, 4 },
+    { "004", 0, 0 },
+    { "00g1", 0, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const char *at = cases[i].text;
+    gunichar c;
+
+    g_assert_cmpint (base_json_read_unicode (&at, at + strlen (at), &c), ==, cases[i].n_read > 0);
+    g_assert_cmpuint ((gsize) (at - cases[i].text), ==, cases[i].n_read);
+    if (cases[i].n_read > 0)
+      g_assert_cmphex (c, ==, cases[i].c);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -79,5 +109,6 @@ main (int argc, char **argv)
   g_test_add_func ("/base/text/case-is-ignored-beyond-ascii", case_is_ignored_beyond_ascii);
   g_test_add_func ("/base/text/near-names-come-best-first", near_names_come_best_first);
   g_test_add_func ("/base/text/numbers-for-people", numbers_for_people);
+  g_test_add_func ("/base/text/unicode-escapes-are-read-in-pairs", unicode_escapes_are_read_in_pairs);
   return g_test_run ();
 }
