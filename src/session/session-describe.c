@@ -91,39 +91,18 @@ add_fields (SessionRows *rows, const BaseType *schema, char *const *view_columns
   }
 }
 
+/* @names: (nullable): columns of the table, under a title; nothing for none. */
 static void
-add_partition_fields (SessionRows *rows, DeltaSnapshot *snapshot)
+add_named_fields (SessionRows *rows, const char *title, const BaseType *schema, const char *const *names)
 {
-  DeltaMetadata *metadata = delta_snapshot_metadata (snapshot);
-  const BaseType *schema = delta_snapshot_schema (snapshot);
-  const char *const *partitions = delta_metadata_partition_columns (metadata);
-
-  if (partitions == NULL || partitions[0] == NULL)
+  if (names == NULL || names[0] == NULL)
     return;
-  session_rows_add (rows, "# Partition Information", "", "");
+  session_rows_add (rows, title, "", "");
   session_rows_add (rows, "# col_name", "data_type", "comment");
-  for (guint i = 0; partitions[i] != NULL; i++) {
-    int index = base_type_field_index (schema, partitions[i], TRUE);
+  for (guint i = 0; names[i] != NULL; i++) {
+    int index = base_type_field_index (schema, names[i], TRUE);
     g_autofree char *type = index < 0 ? NULL : base_type_text (base_type_field (schema, (guint) index)->type);
-    session_rows_add (rows, partitions[i], type != NULL ? type : "", NULL);
-  }
-}
-
-/* CLUSTER BY, as Spark shows it. */
-static void
-add_clustering_fields (SessionRows *rows, DeltaSnapshot *snapshot)
-{
-  const BaseType *schema = delta_snapshot_schema (snapshot);
-  g_auto (GStrv) columns = dml_clustering_columns (snapshot);
-
-  if (columns[0] == NULL)
-    return;
-  session_rows_add (rows, "# Clustering Information", "", "");
-  session_rows_add (rows, "# col_name", "data_type", "comment");
-  for (guint i = 0; columns[i] != NULL; i++) {
-    int index = base_type_field_index (schema, columns[i], TRUE);
-    g_autofree char *type = index < 0 ? NULL : base_type_text (base_type_field (schema, (guint) index)->type);
-    session_rows_add (rows, columns[i], type != NULL ? type : "", NULL);
+    session_rows_add (rows, names[i], type != NULL ? type : "", NULL);
   }
 }
 
@@ -269,10 +248,12 @@ describe_table (const SessionCall *call, SessionAnswer *answer, GError **error)
     return describe_column (describe, schema, answer, error);
   rows = session_rows_new (describe_columns);
   add_fields (rows, schema, reference.entry != NULL ? reference.entry->view_columns : NULL);
-  if (snapshot != NULL)
-    add_partition_fields (rows, snapshot);
-  if (snapshot != NULL)
-    add_clustering_fields (rows, snapshot);
+  if (snapshot != NULL) { /* as Spark shows them */
+    g_auto (GStrv) clustering = dml_clustering_columns (snapshot);
+    add_named_fields (rows, "# Partition Information", schema,
+                      delta_metadata_partition_columns (delta_snapshot_metadata (snapshot)));
+    add_named_fields (rows, "# Clustering Information", schema, (const char *const *) clustering);
+  }
   if (describe->extended) {
     g_auto (GStrv) properties = session_reference_properties (call, &reference, NULL);
     add_facts (rows, &reference, snapshot, properties);
