@@ -199,16 +199,6 @@ mview_outcome_clear (MviewOutcome *outcome)
   g_clear_pointer (&outcome->counts, g_ptr_array_unref);
 }
 
-static GPtrArray *
-take_counts (RelationText *text)
-{
-  GPtrArray *counts = g_ptr_array_new_with_free_func ((GDestroyNotify) relation_counts_unref);
-
-  for (guint i = 0; i < relation_text_n_counts (text); i++)
-    g_ptr_array_add (counts, relation_counts_ref (relation_text_counts (text, i)));
-  return counts;
-}
-
 /* The table's schema follows the query's, where the declaration does not fix it. */
 static gboolean
 adopt_schema (WriteBatch *batch, RelationPlan *plan, GError **error)
@@ -262,7 +252,7 @@ mview_refresh (const MviewRequest *request, const MviewDecision *decision, Mview
   g_autoptr (RelationText) text = fitted != NULL ? relation_plan_lower (fitted, &lowering, error) : NULL;
   if (text == NULL || !write_batch_rows (batch, relation_text_sql (text)->str, WRITE_ROWS_DEFAULT, &made.n_rows, error))
     return FALSE;
-  made.counts = take_counts (text);
+  made.counts = g_ptr_array_ref (relation_text_counts (text));
   if (!commit (request, batch, &made, error)) {
     mview_outcome_clear (&made);
     return FALSE;

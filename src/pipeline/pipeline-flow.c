@@ -25,7 +25,7 @@ typedef struct {
   DeltaTable *target;
   StreamProgress *progress; /* (nullable): streaming flows */
   PipelineBinding *binding;
-  RelationPlan *plan; /* the query, expectations counted */
+  RelationPlan *plan;  /* the query, expectations counted */
   AutoCdcPlan *cdc;    /* (nullable) */
   AutoCdcAhead *ahead; /* (nullable): of the batch after the one that is applied */
   StreamRunOutcome outcome;
@@ -170,16 +170,6 @@ write_batch_event (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts,
   return pipeline_log_write (work->run->log, &event, error);
 }
 
-static GPtrArray *
-counts_of (RelationText *text)
-{
-  GPtrArray *counts = g_ptr_array_new_with_free_func ((GDestroyNotify) relation_counts_unref);
-
-  for (guint i = 0; i < relation_text_n_counts (text); i++)
-    g_ptr_array_add (counts, relation_counts_ref (relation_text_counts (text, i)));
-  return counts;
-}
-
 static gboolean
 write_warnings (Work *work, const PipelineBinding *binding, GError **error)
 {
@@ -319,7 +309,7 @@ append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
   guint64 n_bytes = write_batch_counters (write)->bytes_added;
   if (n_rows > 0 && !commit_append (write, batch, error))
     return FALSE;
-  g_autoptr (GPtrArray) counts = counts_of (text);
+  g_autoptr (GPtrArray) counts = g_ptr_array_ref (relation_text_counts (text));
   work->totals->n_output_rows += n_rows;
   json_t *metrics =
       json_pack ("{s:I, s:I}", "num_output_rows", (json_int_t) n_rows, "num_output_bytes", (json_int_t) n_bytes);
@@ -343,7 +333,7 @@ static void
 set_counts (GPtrArray **counts, RelationText *text)
 {
   g_clear_pointer (counts, g_ptr_array_unref);
-  *counts = counts_of (text);
+  *counts = g_ptr_array_ref (relation_text_counts (text));
 }
 
 /* What the functions of an AutoCdcBatch are given. */

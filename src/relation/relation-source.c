@@ -56,16 +56,10 @@ relation_text_hold (RelationText *text, gpointer hold, GDestroyNotify release)
   g_array_append_val (text->holds, entry);
 }
 
-guint
-relation_text_n_counts (const RelationText *text)
+GPtrArray *
+relation_text_counts (const RelationText *text)
 {
-  return text->counts->len;
-}
-
-RelationCounts *
-relation_text_counts (const RelationText *text, guint index)
-{
-  return g_ptr_array_index (text->counts, index);
+  return text->counts;
 }
 
 void

@@ -24,8 +24,8 @@ GString *relation_text_sql (RelationText *text); /* (transfer none): to append t
 /* @hold: (transfer full): freed by @release with the text. */
 void relation_text_hold (RelationText *text, gpointer hold, GDestroyNotify release);
 /* Expectation counters of this lowering, in plan order; valid numbers once the query has ended. Borrowed. */
-guint relation_text_n_counts (const RelationText *text);
-RelationCounts *relation_text_counts (const RelationText *text, guint index);
+GPtrArray *
+relation_text_counts (const RelationText *text); /* (element-type RelationCounts): a reference outlives the text */
 void relation_text_add_counts (RelationText *text, RelationCounts *counts); /* takes a reference */
 
 typedef enum {

@@ -296,8 +296,8 @@ test_expectations_count_and_drop (void)
   rows = run (text, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (rows, ==, "2|y");
-  g_assert_cmpuint (relation_text_n_counts (text), ==, 1);
-  counts = relation_text_counts (text, 0);
+  g_assert_cmpuint (relation_text_counts (text)->len, ==, 1);
+  counts = g_ptr_array_index (relation_text_counts (text), 0);
   g_assert_cmpstr (relation_counts_dataset (counts), ==, "d");
   g_assert_cmpuint (relation_counts_rows (counts), ==, 3);
   g_assert_cmpuint (relation_counts_failed (counts, 0), ==, 1);
