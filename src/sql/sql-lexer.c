@@ -368,6 +368,22 @@ count_to (Lexer *lexer, gsize to)
   }
 }
 
+/* The end of the exponent at @at, or @at when none stands there. */
+static gsize
+scan_exponent (const char *text, gsize length, gsize at)
+{
+  gsize end = at + 1;
+  if (at >= length || (text[at] != 'e' && text[at] != 'E'))
+    return at;
+  if (end < length && (text[end] == '+' || text[end] == '-'))
+    end++;
+  if (end >= length || !g_ascii_isdigit (text[end]))
+    return at;
+  while (end < length && g_ascii_isdigit (text[end]))
+    end++;
+  return end;
+}
+
 /* The end of the number at @at, 0 when it is no number but an identifier that starts with a digit. */
 static gsize
 scan_number (const char *text, gsize length, gsize at, gboolean *integer)
@@ -380,17 +396,7 @@ scan_number (const char *text, gsize length, gsize at, gboolean *integer)
     gsize fraction = end + 1;
     while (fraction < length && g_ascii_isdigit (text[fraction]))
       fraction++;
-    gsize tail = fraction;
-    if (tail < length && (text[tail] == 'e' || text[tail] == 'E')) {
-      gsize exponent = tail + 1;
-      if (exponent < length && (text[exponent] == '+' || text[exponent] == '-'))
-        exponent++;
-      if (exponent < length && g_ascii_isdigit (text[exponent]))
-        tail = exponent;
-      while (tail < length && g_ascii_isdigit (text[tail]))
-        tail++;
-    }
-    gsize suffix = tail;
+    gsize suffix = scan_exponent (text, length, fraction);
     if (suffix + 1 < length && g_ascii_strncasecmp (text + suffix, "BD", 2) == 0)
       suffix += 2;
     else if (suffix < length && strchr ("fFdD", text[suffix]) != NULL)
@@ -406,18 +412,7 @@ scan_number (const char *text, gsize length, gsize at, gboolean *integer)
   }
   if (ident_char (text, length, end) == 0)
     return end;
-  gsize tail = end;
-  if (text[tail] == 'e' || text[tail] == 'E') {
-    gsize exponent = tail + 1;
-    if (exponent < length && (text[exponent] == '+' || text[exponent] == '-'))
-      exponent++;
-    if (exponent < length && g_ascii_isdigit (text[exponent])) {
-      tail = exponent;
-      while (tail < length && g_ascii_isdigit (text[tail]))
-        tail++;
-    }
-  }
-  gsize suffix = tail;
+  gsize tail = scan_exponent (text, length, end), suffix = tail;
   if (suffix + 1 < length && g_ascii_strncasecmp (text + suffix, "BD", 2) == 0)
     suffix += 2;
   else if (suffix < length &&
