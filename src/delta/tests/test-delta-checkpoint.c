@@ -7,25 +7,15 @@
 #include "delta-table.h"
 #include "delta-transaction.h"
 #include "duck-engine.h"
-#include "store.h"
+#include "log-text.h"
 
 #include <string.h>
 
-#define SCHEMA                                                                                                         \
-  "{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[{\\\"name\\\":\\\"id\\\",\\\"type\\\":\\\"long\\\","                   \
-  "\\\"nullable\\\":true,\\\"metadata\\\":{}}]}"
 #define PROTOCOL_VALUE                                                                                                 \
   "{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"v2Checkpoint\"],"                              \
   "\"writerFeatures\":[\"v2Checkpoint\",\"domainMetadata\"]}"
-#define METADATA_VALUE                                                                                                 \
-  "{\"id\":\"t\",\"format\":{\"provider\":\"parquet\",\"options\":{}},\"schemaString\":\"" SCHEMA                      \
-  "\",\"partitionColumns\":[],\"configuration\":{}}"
-#define PROTOCOL "{\"protocol\":" PROTOCOL_VALUE "}\n"
-#define METADATA "{\"metaData\":" METADATA_VALUE "}\n"
-#define START    PROTOCOL METADATA
-#define ADD(path)                                                                                                      \
-  "{\"add\":{\"path\":\"" path "\",\"partitionValues\":{},\"size\":1,\"modificationTime\":1,\"dataChange\":true}}\n"
-#define REMOVE(path)    "{\"remove\":{\"path\":\"" path "\",\"deletionTimestamp\":1,\"dataChange\":true}}\n"
+#define PROTOCOL        "{\"protocol\":" PROTOCOL_VALUE "}\n"
+#define START           PROTOCOL METADATA
 #define DOMAIN(name)    "{\"domainMetadata\":{\"domain\":\"" name "\",\"configuration\":\"{}\",\"removed\":false}}\n"
 #define NO_DOMAIN(name) "{\"domainMetadata\":{\"domain\":\"" name "\",\"configuration\":\"{}\",\"removed\":true}}\n"
 #define V2(version)     "{\"checkpointMetadata\":{\"version\":" version ",\"tags\":{}}}\n"
@@ -38,23 +28,13 @@
 #define SUM(files)      "{\"numFiles\":" #files ",\"tableSizeBytes\":" #files ",\"numMetadata\":1,\"numProtocol\":1}"
 #define SUM_DOMAINS(files, list)                                                                                       \
   "{\"numFiles\":" #files ",\"tableSizeBytes\":" #files                                                                \
-  ",\"numMetadata\":1,\"numProtocol\":1,\"metadata\":" METADATA_VALUE ",\"protocol\":" PROTOCOL_VALUE                  \
-  ",\"domainMetadata\":" list "}"
+  ",\"numMetadata\":1,\"numProtocol\":1,\"metadata\":" METADATA_VALUE ("") ",\"protocol\":" PROTOCOL_VALUE             \
+                                                                           ",\"domainMetadata\":" list "}"
 
 typedef struct {
   const char *name;
   const char *text;
 } LogFile;
-
-static void
-put (Store *store, const char *name, const char *text)
-{
-  g_autofree char *key = g_strconcat ("_delta_log/", name, NULL);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (store_put (store, key, text, strlen (text), STORE_PUT_UNSYNCED, &error));
-  g_assert_no_error (error);
-}
 
 static DeltaTable *
 table_of (const LogFile *files, DuckEngine *engine)
@@ -62,19 +42,8 @@ table_of (const LogFile *files, DuckEngine *engine)
   g_autoptr (Store) store = store_memory_new (NULL);
 
   for (; files->name != NULL; files++)
-    put (store, files->name, files->text);
+    log_text_put (store, files->name, files->text);
   return delta_table_new (store, engine);
-}
-
-static char *
-live_files (DeltaSnapshot *snapshot)
-{
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < delta_snapshot_n_files (snapshot); i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? " " : "",
-                            delta_file_decoded_path (delta_snapshot_file (snapshot, i)));
-  return g_string_free (text, FALSE);
 }
 
 /* Files of the log, and the live files or the condition that come of it. */
@@ -92,7 +61,7 @@ run_cases (const Case *cases, guint n_cases)
     g_autoptr (DeltaTable) table = table_of (cases[i].files, NULL);
     g_autoptr (GError) error = NULL;
     g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, &error);
-    g_autofree char *live = snapshot != NULL ? live_files (snapshot) : NULL;
+    g_autofree char *live = snapshot != NULL ? log_text_live_files (snapshot) : NULL;
     g_test_message ("%s: %s", cases[i].what, error != NULL ? error->message : live);
     g_assert_cmpstr (live, ==, cases[i].live);
     if (cases[i].live == NULL)
@@ -291,7 +260,7 @@ test_a_wrong_checksum_gives_no_wrong_answer (void)
       g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, &error);
       g_autofree char *live = NULL;
       g_assert_no_error (error);
-      live = live_files (snapshot);
+      live = log_text_live_files (snapshot);
       g_assert_cmpstr (live, ==, "a b");
     }
   }
@@ -567,7 +536,7 @@ test_the_hint_has_its_checksum (void)
   g_autofree char *checksum = NULL;
   static const char *const names[] = { "numOfAddFiles", "size", "sizeInBytes", "version" };
 
-  put (store, COMMIT (0), START ADD ("a"));
+  log_text_put (store, COMMIT (0), START ADD ("a"));
   snapshot = delta_table_snapshot (table, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (delta_checkpoint_write (snapshot, &test_clock, NULL, &error));
@@ -607,7 +576,7 @@ put_commit (Store *store, gint64 version)
                                       "\"modificationTime\":1,\"dataChange\":true}}\n",
                                       version);
 
-  put (store, name, text);
+  log_text_put (store, name, text);
 }
 
 /* Behind the checkpoint that a hint names, versions are looked for by name; without the hint, in a listing. */

@@ -4,7 +4,7 @@
 #include "delta-checkpoint.h"
 #include "delta-table.h"
 #include "duck-engine.h"
-#include "store.h"
+#include "log-text.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -13,9 +13,6 @@
 #define NOW_S G_GINT64_CONSTANT (1900000000)
 #define DAY_S 86400
 #define UUID  "80a083e8-7026-4e79-81be-64bd76c43a11"
-#define SCHEMA                                                                                                         \
-  "{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[{\\\"name\\\":\\\"id\\\",\\\"type\\\":\\\"long\\\","                   \
-  "\\\"nullable\\\":true,\\\"metadata\\\":{}}]}"
 #define PROTOCOL                                                                                                       \
   "{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"v2Checkpoint\"],"                \
   "\"writerFeatures\":[\"v2Checkpoint\",\"inCommitTimestamp\",\"checkpointProtection\"]}}\n"
@@ -92,9 +89,7 @@ time_of (char age, int version)
 static char *
 metadata_of (const Case *c)
 {
-  return g_strdup_printf ("{\"metaData\":{\"id\":\"t\",\"format\":{\"provider\":\"parquet\",\"options\":{}},"
-                          "\"schemaString\":\"" SCHEMA "\",\"partitionColumns\":[],\"configuration\":{%s}}}\n",
-                          c->properties);
+  return g_strdup_printf ("{\"metaData\":" METADATA_VALUE ("%s") "}\n", c->properties);
 }
 
 static void

@@ -2,22 +2,13 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "delta-table.h"
+#include "log-text.h"
 #include "store-context.h"
-#include "store.h"
 
 #include <string.h>
 
-#define SCHEMA                                                                                                         \
-  "{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[{\\\"name\\\":\\\"id\\\",\\\"type\\\":\\\"long\\\","                   \
-  "\\\"nullable\\\":true,\\\"metadata\\\":{}}]}"
 #define PROTOCOL "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":2}}\n"
-#define METADATA                                                                                                       \
-  "{\"metaData\":{\"id\":\"t\",\"format\":{\"provider\":\"parquet\",\"options\":{}},\"schemaString\":\"" SCHEMA        \
-  "\",\"partitionColumns\":[],\"configuration\":{}}}\n"
-#define START PROTOCOL METADATA
-#define ADD(path)                                                                                                      \
-  "{\"add\":{\"path\":\"" path "\",\"partitionValues\":{},\"size\":1,\"modificationTime\":1,\"dataChange\":true}}\n"
-#define REMOVE(path) "{\"remove\":{\"path\":\"" path "\",\"deletionTimestamp\":1,\"dataChange\":true}}\n"
+#define START    PROTOCOL METADATA
 #define VECTOR(name)                                                                                                   \
   "\"deletionVector\":{\"storageType\":\"u\",\"pathOrInlineDv\":\"" name                                               \
   "\",\"offset\":1,\"sizeInBytes\":34,\"cardinality\":1}"
@@ -27,36 +18,14 @@
 #define REMOVE_VECTOR(path, name)                                                                                      \
   "{\"remove\":{\"path\":\"" path "\",\"deletionTimestamp\":1,\"dataChange\":true," VECTOR (name) "}}\n"
 
-static void
-put (Store *store, DeltaVersion version, const char *text)
-{
-  g_autofree char *key = g_strdup_printf ("_delta_log/%020" G_GINT64_FORMAT ".json", version);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (store_put (store, key, text, strlen (text), STORE_PUT_UNSYNCED, &error));
-  g_assert_no_error (error);
-}
-
 static DeltaTable *
 table_of (const char *const *commits)
 {
   g_autoptr (Store) store = store_memory_new (NULL);
 
   for (guint i = 0; commits[i] != NULL; i++)
-    put (store, i, commits[i]);
+    log_text_put_commit (store, i, commits[i]);
   return delta_table_new (store, NULL);
-}
-
-/* The decoded paths of the live files, in order. */
-static char *
-live_files (DeltaSnapshot *snapshot)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  for (guint i = 0; i < delta_snapshot_n_files (snapshot); i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? " " : "",
-                            delta_file_decoded_path (delta_snapshot_file (snapshot, i)));
-  return g_strdup (text->str);
 }
 
 static void
@@ -94,7 +63,7 @@ test_the_last_action_on_a_file_wins (void)
     g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, NULL, &error);
     g_autofree char *live = NULL;
     g_assert_no_error (error);
-    live = live_files (snapshot);
+    live = log_text_live_files (snapshot);
     g_assert_cmpstr (live, ==, cases[i].live);
     g_assert_cmpuint (delta_snapshot_n_tombstones (snapshot), ==, cases[i].n_tombstones);
   }
@@ -107,7 +76,7 @@ test_a_snapshot_moved_on_equals_one_opened_anew (void)
     g_autoptr (Store) store = store_memory_new (NULL);
     g_autoptr (DeltaTable) warm = delta_table_new (store, NULL);
     g_autoptr (GError) error = NULL;
-    put (store, 0, START);
+    log_text_put_commit (store, 0, START);
     for (DeltaVersion version = 1; version < 30; version++) {
       g_autoptr (GString) commit = g_string_new (NULL);
       g_autoptr (DeltaTable) cold = delta_table_new (store, NULL);
@@ -124,15 +93,15 @@ test_a_snapshot_moved_on_equals_one_opened_anew (void)
       }
       g_string_append_printf (commit, "{\"txn\":{\"appId\":\"a%d\",\"version\":%d}}\n", g_test_rand_int_range (0, 3),
                               (int) version);
-      put (store, version, commit->str);
+      log_text_put_commit (store, version, commit->str);
       if (g_test_rand_int_range (0, 3) == 0)
         continue;
       moved = delta_table_snapshot (warm, NULL, &error);
       g_assert_no_error (error);
       opened = delta_table_snapshot (cold, NULL, &error);
       g_assert_no_error (error);
-      moved_files = live_files (moved);
-      opened_files = live_files (opened);
+      moved_files = log_text_live_files (moved);
+      opened_files = log_text_live_files (opened);
       g_assert_cmpstr (moved_files, ==, opened_files);
       g_assert_cmpint (delta_snapshot_version (moved), ==, version);
       g_assert_cmpuint (delta_snapshot_n_tombstones (moved), ==, delta_snapshot_n_tombstones (opened));
@@ -232,7 +201,7 @@ test_gaps_are_told_apart (void)
     g_autoptr (DeltaTable) table = delta_table_new (store, NULL);
     g_autoptr (GError) error = NULL;
     for (guint k = 0; cases[i].versions[k] >= 0; k++)
-      put (store, cases[i].versions[k], k == 0 ? START : ADD ("a"));
+      log_text_put_commit (store, cases[i].versions[k], k == 0 ? START : ADD ("a"));
     g_assert_null (delta_table_snapshot (table, NULL, &error));
     g_assert_error (error, SLUICE_ERROR, (int) cases[i].code);
   }
@@ -258,7 +227,7 @@ test_versions_that_are_not_there (void)
   g_clear_error (&error);
   old = delta_table_snapshot_at (table, 1, NULL, &error);
   g_assert_no_error (error);
-  files = live_files (old);
+  files = log_text_live_files (old);
   g_assert_cmpstr (files, ==, "a");
   some = delta_table_commits (table, 1, 2, NULL, &error);
   g_assert_no_error (error);
@@ -277,8 +246,7 @@ test_a_lying_hint_costs_only_time (void)
     g_autoptr (DeltaTable) table = table_of (commits);
     g_autoptr (GError) error = NULL;
     g_autoptr (DeltaSnapshot) snapshot = NULL;
-    g_assert_true (store_put (delta_table_store (table), "_delta_log/_last_checkpoint", hints[i], strlen (hints[i]),
-                              STORE_PUT_UNSYNCED, &error));
+    log_text_put (delta_table_store (table), "_last_checkpoint", hints[i]);
     snapshot = delta_table_snapshot (table, NULL, &error);
     g_assert_no_error (error);
     g_assert_cmpuint (delta_snapshot_n_files (snapshot), ==, 2);
@@ -297,9 +265,9 @@ test_odd_listings_do_not_matter (void)
     g_autoptr (DeltaSnapshot) snapshot = NULL;
     g_autoptr (DeltaSnapshot) next = NULL;
     g_autoptr (GError) error = NULL;
-    put (store, 0, START);
-    put (store, 1, ADD ("a"));
-    put (store, 2, ADD ("b"));
+    log_text_put_commit (store, 0, START);
+    log_text_put_commit (store, 1, ADD ("a"));
+    log_text_put_commit (store, 2, ADD ("b"));
     store_context_set_fault (context, 1, modes[i]);
     snapshot = delta_table_snapshot (table, NULL, &error);
     g_assert_no_error (error);
@@ -323,10 +291,10 @@ test_a_replaced_table_is_read_anew (void)
 
   g_assert_no_error (error);
   g_assert_true (store_delete_tree (store, "_delta_log", &error));
-  put (store, 0, START ADD ("new"));
+  log_text_put_commit (store, 0, START ADD ("new"));
   after = delta_table_snapshot (table, NULL, &error);
   g_assert_no_error (error);
-  files = live_files (after);
+  files = log_text_live_files (after);
   g_assert_cmpstr (files, ==, "new");
 }
 

@@ -3,8 +3,8 @@
 #include "base-json.h"
 #include "delta-table.h"
 #include "delta-transaction.h"
+#include "log-text.h"
 #include "store-context.h"
-#include "store.h"
 
 #include <string.h>
 
@@ -490,23 +490,18 @@ test_enabling_in_commit_timestamps_is_recorded (void)
   g_assert_cmpstr (delta_metadata_property (delta_snapshot_metadata (snapshot), version_key), ==, "6");
 }
 
-#define SCHEMA_TEXT                                                                                                    \
-  "\"{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[{\\\"name\\\":\\\"id\\\",\\\"type\\\":\\\"long\\\","                 \
-  "\\\"nullable\\\":true,"                                                                                             \
-  "\\\"metadata\\\":{}}]}\""
-
 /* A table that was copied: its files are all of today, its commits say when they were made. */
 static void
 test_in_commit_timestamps_and_file_times_do_not_mix (void)
 {
   static const char *const commits[] = {
-    "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":[\"inCommitTimestamp\"]}}\n"
-    "{\"metaData\":{\"id\":\"t\",\"schemaString\":" SCHEMA_TEXT ",\"partitionColumns\":[],\"configuration\":{}}}\n",
+    "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":[\"inCommitTimestamp\"]}}"
+    "\n" METADATA,
     "",
     "{\"commitInfo\":{\"inCommitTimestamp\":1000000}}\n"
-    "{\"metaData\":{\"id\":\"t\",\"schemaString\":" SCHEMA_TEXT ",\"partitionColumns\":[],\"configuration\":{"
-    "\"delta.enableInCommitTimestamps\":\"true\",\"delta.inCommitTimestampEnablementVersion\":\"2\","
-    "\"delta.inCommitTimestampEnablementTimestamp\":\"1000000\"}}}\n",
+    "{\"metaData\":" METADATA_VALUE (
+        "\"delta.enableInCommitTimestamps\":\"true\",\"delta.inCommitTimestampEnablementVersion\":\"2\","
+        "\"delta.inCommitTimestampEnablementTimestamp\":\"1000000\"") "}\n",
     "{\"commitInfo\":{\"inCommitTimestamp\":2000000}}\n",
   };
   static const struct {
@@ -522,10 +517,8 @@ test_in_commit_timestamps_and_file_times_do_not_mix (void)
   g_autoptr (Store) store = store_open (NULL, directory, NULL); /* one with real times */
   g_autoptr (DeltaTable) table = delta_table_new (store, NULL);
 
-  for (guint i = 0; i < G_N_ELEMENTS (commits); i++) {
-    g_autofree char *key = g_strdup_printf ("_delta_log/%020u.json", i);
-    g_assert_true (store_put (store, key, commits[i], strlen (commits[i]), STORE_PUT_UNSYNCED, NULL));
-  }
+  for (guint i = 0; i < G_N_ELEMENTS (commits); i++)
+    log_text_put_commit (store, i, commits[i]);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GError) error = NULL;
     DeltaVersion version = -1;
@@ -566,8 +559,7 @@ test_what_others_set_survives (void)
   const BaseField *field;
   g_autofree char *text = NULL;
 
-  g_assert_true (
-      store_put (store, "_delta_log/00000000000000000000.json", start, strlen (start), STORE_PUT_UNSYNCED, NULL));
+  log_text_put_commit (store, 0, start);
   transaction = begin (table);
   changed = delta_metadata_with_property (delta_transaction_metadata (transaction), "mine", "3");
   prepared = delta_metadata_prepare (changed, delta_transaction_metadata (transaction), &error);
@@ -604,17 +596,15 @@ test_features_not_written_are_named (void)
                                           "collations" };
 
   for (guint i = 0; i < G_N_ELEMENTS (features); i++) {
-    g_autofree char *start = g_strdup_printf (
-        "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":[\"%s\",\"appendOnly\"]}}\n"
-        "{\"metaData\":{\"id\":\"t\",\"schemaString\":" SCHEMA_TEXT ",\"partitionColumns\":[],\"configuration\":{}}}\n",
-        features[i]);
+    g_autofree char *start = g_strdup_printf ("{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,"
+                                              "\"writerFeatures\":[\"%s\",\"appendOnly\"]}}\n" METADATA,
+                                              features[i]);
     g_autoptr (Store) store = store_memory_new (NULL);
     g_autoptr (DeltaTable) table = delta_table_new (store, NULL);
     g_autoptr (DeltaTransaction) transaction = NULL;
     g_autoptr (GError) error = NULL;
     DeltaCommitResult result;
-    g_assert_true (
-        store_put (store, "_delta_log/00000000000000000000.json", start, strlen (start), STORE_PUT_UNSYNCED, NULL));
+    log_text_put_commit (store, 0, start);
     transaction = begin (table); /* reading goes on */
     must_add (transaction, "a.parquet", NULL, 1);
     g_assert_false (delta_transaction_commit (transaction, NULL, &result, &error));
