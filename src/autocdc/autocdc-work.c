@@ -428,7 +428,8 @@ merge_fields (AutoCdcWork *work, const char *rest, GError **error)
     g_autofree char *column = g_strdup_printf ("v%u", i);
     g_autofree char *key = relation_tie_key (column, autocdc_work_field (work, i)->type);
 
-    g_string_append_printf (values, ", arg_max_null(v%u, CASE WHEN sluice_bit(b, %u) THEN %s END) AS v%u", i, i, key, i);
+    g_string_append_printf (values, ", arg_max_null(v%u, CASE WHEN sluice_bit(b, %u) THEN %s END) AS v%u", i, i, key,
+                            i);
     g_string_append_printf (flags, "%sbool_or(sluice_bit(b, %u))", i ? ", " : "sluice_bits(", i);
   }
   g_string_append (flags, n ? ")" : "''::BLOB");
