@@ -491,7 +491,7 @@ answer_table (CatalogResolver *resolver, CatalogReference *reference, const Rela
   g_autoptr (DeltaSnapshot) snapshot = NULL;
   g_autofree char *name = NULL;
 
-  snapshot = catalog_travel_snapshot (resolver->session, reference, request, error);
+  snapshot = catalog_travel_snapshot (resolver->session, reference, request, NULL, error);
   if (snapshot == NULL)
     return FALSE;
   if (reference->kind == CATALOG_REFERENCE_PATH) {

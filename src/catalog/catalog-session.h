@@ -111,10 +111,10 @@ DeltaSnapshot *catalog_session_snapshot (CatalogSession *session, const CatalogR
 gboolean catalog_batch_travel (CatalogSession *session, const RelationTableRequest *request, gint64 *version,
                                gint64 *timestamp_us, GError **error);
 /* The snapshot that a read of a Delta table means, the suffix of a path (`@v3`) included, which is cut off from @reference's
- * location. Errors: those of catalog_batch_travel() and catalog_session_snapshot();
+ * location. @says_version: (out) (optional): whether it says which, else it is the newest. Errors: those of catalog_batch_travel() and catalog_session_snapshot();
  * DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION. Returns: (transfer full). */
 DeltaSnapshot *catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference,
-                                        const RelationTableRequest *request, GError **error);
+                                        const RelationTableRequest *request, gboolean *says_version, GError **error);
 
 /* Whether a batch read of a table asks for its changes: CHANGES FROM, or the option readChangeFeed. Such a request is answered by
  * the resolver of a session alone. Errors: DELTA_ILLEGAL_OPTION. */
@@ -126,6 +126,9 @@ gboolean catalog_changes_check (CatalogSession *session, const RelationTableRequ
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);
+/* Lets such a source read another snapshot of its table from now on. Returns: FALSE, and it reads what it read, where the snapshot has other
+ * columns than queries were bound to. */
+gboolean catalog_delta_source_renew (RelationSource *source, DeltaSnapshot *snapshot);
 /* `_metadata` for other leaves over a Delta table: its type; what a scan must give for it, where the request does not ask for it already;
  * and its expression over the scan's outputs. @request: borrows no memory of the snapshot. */
 #define CATALOG_METADATA "_metadata"

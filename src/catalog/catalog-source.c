@@ -225,3 +225,17 @@ catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name)
   source->base.estimated_rows = delta_snapshot_n_rows (snapshot);
   return &source->base;
 }
+
+gboolean
+catalog_delta_source_renew (RelationSource *base, DeltaSnapshot *snapshot)
+{
+  DeltaSource *source = (DeltaSource *) base;
+
+  if (!base_type_equal (base->schema, delta_snapshot_schema (snapshot), BASE_TYPE_EQUAL_EXACT) ||
+      has_row_ids (source->snapshot) != has_row_ids (snapshot))
+    return FALSE;
+  delta_snapshot_unref (source->snapshot);
+  source->snapshot = delta_snapshot_ref (snapshot);
+  base->estimated_rows = delta_snapshot_n_rows (snapshot);
+  return TRUE;
+}

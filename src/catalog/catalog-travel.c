@@ -140,7 +140,7 @@ check_retention (CatalogSession *session, DeltaSnapshot *snapshot, gint64 now_us
 
 DeltaSnapshot *
 catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference, const RelationTableRequest *request,
-                         GError **error)
+                         gboolean *says_version, GError **error)
 {
   Travel travel = { request->version, request->timestamp_us };
   g_autoptr (DeltaSnapshot) snapshot = NULL;
@@ -153,5 +153,7 @@ catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference, c
   snapshot = catalog_session_snapshot (session, reference, travel.version, travel.timestamp_us, error);
   if (snapshot == NULL || (is_said (&travel) && !check_retention (session, snapshot, request->now_us, error)))
     return NULL;
+  if (says_version != NULL)
+    *says_version = is_said (&travel);
   return g_steal_pointer (&snapshot);
 }

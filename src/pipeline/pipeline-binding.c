@@ -32,11 +32,26 @@ struct PipelineBinding {
   GPtrArray *resolvers; /* of PlaceResolver */
   GPtrArray *streams;   /* of StreamSource */
   GPtrArray *inputs;    /* of PipelineInput */
+  GPtrArray *statics;   /* of Static */
   GPtrArray *warnings;
   GPtrArray *arenas; /* of SqlArena: queries made up here */
   guint view_depth;
   RelationSource *function; /* (nullable) (transfer none): see pipeline_binding_set_function() */
 };
+
+/* A batch read of a Delta table as it is now. */
+typedef struct {
+  RelationSource *source;
+  DeltaSnapshot *snapshot; /* what it reads */
+} Static;
+
+static void
+static_free (Static *input)
+{
+  relation_source_unref (input->source);
+  delta_snapshot_unref (input->snapshot);
+  g_free (input);
+}
 
 static void
 input_free (PipelineInput *input)
@@ -55,6 +70,7 @@ pipeline_binding_new (const PipelineBindingOptions *options)
   binding->resolvers = g_ptr_array_new_with_free_func (g_free);
   binding->streams = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_source_free);
   binding->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) input_free);
+  binding->statics = g_ptr_array_new_with_free_func ((GDestroyNotify) static_free);
   binding->warnings = g_ptr_array_new_with_free_func (g_free);
   binding->arenas = g_ptr_array_new_with_free_func ((GDestroyNotify) sql_arena_unref);
   return binding;
@@ -67,6 +83,7 @@ pipeline_binding_free (PipelineBinding *binding)
     return;
   g_ptr_array_unref (binding->streams);
   g_ptr_array_unref (binding->inputs);
+  g_ptr_array_unref (binding->statics);
   g_ptr_array_unref (binding->warnings);
   g_ptr_array_unref (binding->resolvers);
   g_ptr_array_unref (binding->arenas);
@@ -110,6 +127,41 @@ stream_of_snapshot (PlaceResolver *resolver, const RelationTableRequest *request
   if (source == NULL)
     return FALSE;
   answer->source = add_stream (binding, source);
+  return TRUE;
+}
+
+/* A batch read of a Delta table. @is_pinned: it says which version. */
+static RelationSource *
+read_snapshot (PipelineBinding *binding, DeltaSnapshot *snapshot, gboolean is_pinned, const char *name)
+{
+  RelationSource *source = catalog_delta_source_new (snapshot, name);
+
+  if (!is_pinned) {
+    Static *input = g_new0 (Static, 1);
+    *input = (Static){ relation_source_ref (source), delta_snapshot_ref (snapshot) };
+    g_ptr_array_add (binding->statics, input);
+  }
+  return source;
+}
+
+gboolean
+pipeline_binding_renew (PipelineBinding *binding, gboolean *renewed, GError **error)
+{
+  *renewed = FALSE;
+  for (guint i = 0; i < binding->statics->len; i++) {
+    Static *input = g_ptr_array_index (binding->statics, i);
+    g_autoptr (DeltaSnapshot) newest =
+        delta_table_snapshot (delta_snapshot_table (input->snapshot), binding->options.cancel, error);
+
+    if (newest == NULL)
+      return FALSE;
+    if (delta_snapshot_version (newest) == delta_snapshot_version (input->snapshot) ||
+        !catalog_delta_source_renew (input->source, newest))
+      continue;
+    delta_snapshot_unref (input->snapshot);
+    input->snapshot = g_steal_pointer (&newest);
+    *renewed = TRUE;
+  }
   return TRUE;
 }
 
@@ -179,7 +231,7 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   const char *parts[] = { dataset->schema, dataset->name, NULL };
   g_auto (CatalogReference) reference = { 0 };
   gint64 version, timestamp_us;
-  gboolean is_feed = FALSE, asks_for_changes = FALSE;
+  gboolean is_feed = FALSE, asks_for_changes = FALSE, is_pinned = FALSE;
 
   if (request->streaming && dataset->kind == PIPELINE_MATERIALIZED_VIEW)
     return base_error_set (
@@ -198,13 +250,14 @@ answer_stored (PlaceResolver *resolver, const RelationTableRequest *request, Pip
   }
   if (!catalog_session_resolve (binding->options.catalog, parts, 2, &reference, error))
     return FALSE;
-  g_autoptr (DeltaSnapshot) snapshot = catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
+  g_autoptr (DeltaSnapshot) snapshot =
+      catalog_travel_snapshot (binding->options.catalog, &reference, request, &is_pinned, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, dataset->label, dataset, snapshot);
   if (request->streaming)
     return stream_of_snapshot (resolver, request, dataset->label, snapshot, answer, error);
-  answer->source = catalog_delta_source_new (snapshot, dataset->label);
+  answer->source = read_snapshot (binding, snapshot, is_pinned, dataset->label);
   return TRUE;
 }
 
@@ -241,7 +294,7 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
   gboolean one_part = request->n_parts == 1;
   g_auto (CatalogReference) reference = { 0 };
   RelationTableRequest asked = *request;
-  gboolean asks_for_changes = FALSE;
+  gboolean asks_for_changes = FALSE, is_pinned = FALSE;
 
   asked.parts = one_part ? qualified : request->parts;
   asked.n_parts = one_part ? 2 : request->n_parts;
@@ -262,13 +315,14 @@ answer_external (PlaceResolver *resolver, const RelationTableRequest *request, R
     add_input (binding, name, NULL, NULL);
     return catalog->klass->find_table (catalog, &asked, answer, error);
   }
-  g_autoptr (DeltaSnapshot) snapshot = catalog_travel_snapshot (binding->options.catalog, &reference, request, error);
+  g_autoptr (DeltaSnapshot) snapshot =
+      catalog_travel_snapshot (binding->options.catalog, &reference, request, &is_pinned, error);
   if (snapshot == NULL)
     return FALSE;
   add_input (binding, name, NULL, snapshot);
   if (request->streaming)
     return stream_of_snapshot (resolver, request, name, snapshot, answer, error);
-  answer->source = catalog_delta_source_new (snapshot, name);
+  answer->source = read_snapshot (binding, snapshot, is_pinned, name);
   return TRUE;
 }
 

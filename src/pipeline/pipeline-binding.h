@@ -72,6 +72,10 @@ typedef struct {
   PipelineDataset *dataset; /* (nullable): of this pipeline */
   DeltaSnapshot *snapshot;  /* (nullable): pinned; NULL = not a Delta table, or analysis */
 } PipelineInput;
+/* Lets what batch reads of Delta tables were pinned to be the newest versions from now on, which every batch of a stream reads. Pinned stay reads that
+ * say a version, and tables that have other columns by now. @renewed: (out): whether one of them is another version.
+ * Plans are lowered again for it to have an effect. Errors: those of the log. */
+gboolean pipeline_binding_renew (PipelineBinding *binding, gboolean *renewed, GError **error);
 guint pipeline_binding_n_inputs (const PipelineBinding *binding);
 const PipelineInput *pipeline_binding_input (const PipelineBinding *binding, guint index);
 /* Sentences about options without effect and the like. (element-type utf8) */

@@ -250,6 +250,16 @@ pipeline_table_has_run (const char *run_id, gboolean *has, gpointer data, GError
   return TRUE;
 }
 
+/* ---- batch sides ---- */
+
+/* What a stream is joined with is read as it is when a batch begins. */
+static gboolean
+renew_inputs (Work *work, gboolean *renewed, GError **error)
+{
+  *renewed = FALSE;
+  return work->totals->n_batches == 0 || pipeline_binding_renew (work->binding, renewed, error);
+}
+
 /* ---- append ---- */
 
 static gboolean
@@ -289,6 +299,9 @@ append_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
 {
   Work *work = (Work *) sink;
   BaseClock clock = { batch->clock_us };
+  gboolean renewed;
+  if (!renew_inputs (work, &renewed, error))
+    return FALSE;
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (work->target, work->run->cancel, error);
   if (snapshot == NULL)
     return FALSE;
@@ -387,6 +400,9 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
   Work *work = (Work *) sink;
   g_autoptr (AutoCdcAhead) ahead = g_steal_pointer (&work->ahead);
   Applied mine = { .batch = batch };
+  gboolean renewed;
+  if (!renew_inputs (work, &renewed, error))
+    return FALSE;
   AutoCdcBatch applied = { .run_id = batch->run_id,
                            .batch_id = batch->batch,
                            .offsets_digest = batch->digest,
@@ -395,7 +411,7 @@ autocdc_sink_apply (StreamSink *sink, const StreamBatch *batch, GError **error)
                            .events_read = events_read,
                            .writing = look_ahead,
                            .data = &mine,
-                           .ahead = batch->is_read_ahead ? ahead : NULL };
+                           .ahead = batch->is_read_ahead && !renewed ? ahead : NULL };
   AutoCdcOutcome outcome = { 0 };
   gboolean good =
       autocdc_apply (work->target, work->cdc, &applied, context_of (work), work->run->cancel, &outcome, error);

@@ -133,5 +133,36 @@ class Schemas(unittest.TestCase):
             self.assertEqual(p.rows("SELECT id, name, label FROM copy"), [(1, "a", None), (2, "b", None), (3, None, "c")])
 
 
+class BatchSides(unittest.TestCase):
+    """What a stream is joined with is read as it is when a batch begins. Here it is the target, which every batch changes; each read what had been
+    there when the update began."""
+
+    FLOWS = {
+        "append": "CREATE FLOW {name} AS INSERT INTO sink BY NAME SELECT s.k, (SELECT count(*) FROM {side}) AS n FROM {source} s",
+        "AUTO CDC": "CREATE TEMPORARY VIEW v AS SELECT s.k, s.t, coalesce(o.n, 0) + 1 AS n FROM {source} s LEFT JOIN {side} o ON o.k = s.k;"
+                    "CREATE FLOW {name} AS AUTO CDC INTO sink FROM STREAM v KEYS (k) SEQUENCE BY t COLUMNS k, n"}
+
+    def rows(self, kind, side):
+        sql = "CREATE STREAMING TABLE sink; " + self.FLOWS[kind]
+        with Project(sql.format(name="first", source="STREAM src", side="empty")) as p:
+            p.query("CREATE TABLE empty (k INT, n BIGINT); CREATE TABLE src (k INT, t INT); INSERT INTO src VALUES (1, 0)")
+            p.update()
+            p.query("INSERT INTO src VALUES (1, 1); INSERT INTO src VALUES (1, 2); INSERT INTO src VALUES (1, 3)")
+            p.sql(sql.format(name="second", side=side.format(p.root / "warehouse" / "sink"),
+                             source="STREAM src WITH (startingVersion = 2, maxFilesPerTrigger = 1)"))
+            p.update()
+            return p.rows("SELECT k, n FROM sink")
+
+    def test_every_batch_reads_the_newest_version(self):
+        self.assertEqual(self.rows("append", "delta.`{0}`"), [(1, n) for n in range(4)])
+        self.assertEqual(self.rows("AUTO CDC", "delta.`{0}`"), [(1, 4)])
+
+    def test_a_version_that_is_said_stays(self):
+        for side in ("delta.`{0}@v1`", "delta.`{0}` VERSION AS OF 1"):
+            with self.subTest(side):
+                self.assertEqual(self.rows("append", side), [(1, 0)] + [(1, 1)] * 3)
+                self.assertEqual(self.rows("AUTO CDC", side), [(1, 2)])
+
+
 if __name__ == "__main__":
     unittest.main()
