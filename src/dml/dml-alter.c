@@ -96,13 +96,7 @@ try_once (const DmlContext *context, const SqlName *table, DmlAlterStep step, gc
   WriteCommit commit = { .operation = alteration.operation,
                          .parameters = alteration.parameters,
                          .reads_table = alteration.reads_rows };
-  DeltaCommitResult result = { 0 };
-  if (!write_batch_commit (alteration.batch, &commit, &result, error))
-    return FALSE;
-  *done = result.outcome == DELTA_COMMIT_DONE;
-  gboolean ok = *done || !last || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return ok;
+  return write_batch_attempt (alteration.batch, &commit, last, done, error);
 }
 
 gboolean

@@ -300,14 +300,8 @@ commit_moves (WriteBatch *batch, const Job *job, gboolean last, Report *report, 
   g_autoptr (json_t) parameters = parameters_of (job);
   g_autoptr (json_t) metrics = write_moved_metrics (write_batch_moved (batch));
   WriteCommit commit = { .operation = job->purge ? "REORG" : "OPTIMIZE", .parameters = parameters, .metrics = metrics };
-  DeltaCommitResult result = { 0 };
 
-  if (!write_batch_commit (batch, &commit, &result, error))
-    return FALSE;
-  report->is_done = result.outcome == DELTA_COMMIT_DONE;
-  gboolean ok = report->is_done || !last || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return ok;
+  return write_batch_attempt (batch, &commit, last, &report->is_done, error);
 }
 
 /* The state files of an AUTO CDC target hold values of rows that statements deleted or changed. */

@@ -717,13 +717,7 @@ dml_target_commit (DmlTarget *target, WriteCommit *commit, gboolean last, gboole
   }
   commit->metrics = metrics;
   commit->reads_table = commit->reads_table || target->reads_table || target->memory != NULL;
-  DeltaCommitResult result = { 0 };
-  if (!write_batch_commit (target->batch, commit, &result, error))
-    return FALSE;
-  *is_done = result.outcome == DELTA_COMMIT_DONE;
-  gboolean ok = *is_done || !last || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return ok;
+  return write_batch_attempt (target->batch, commit, last, is_done, error);
 }
 
 gboolean

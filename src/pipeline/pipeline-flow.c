@@ -283,15 +283,10 @@ commit_append (WriteBatch *write, const StreamBatch *batch, GError **error)
   g_autoptr (json_t) parameters =
       json_pack ("{s:s, s:s, s:s}", "outputMode", "Append", "queryId", batch->run_id, "epochId", epoch);
   WriteCommit commit = { .operation = "STREAMING UPDATE", .parameters = parameters };
-  DeltaCommitResult result = { 0 };
 
   delta_transaction_set_txn (write_batch_transaction (write), batch->run_id, batch->batch);
   delta_transaction_set_domain (write_batch_transaction (write), domain, proof);
-  if (!write_batch_commit (write, &commit, &result, error))
-    return FALSE;
-  gboolean done = result.outcome == DELTA_COMMIT_DONE || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return done;
+  return write_batch_attempt (write, &commit, TRUE, NULL, error);
 }
 
 static gboolean

@@ -355,11 +355,9 @@ fold_locked (PipelineLog *log, Catalog *catalog, DuckSession *session, GError **
     return FALSE;
   delta_transaction_set_txn (write_batch_transaction (batch), PIPELINE_LOG_APP, log->last_seq);
   WriteCommit commit = { .operation = "WRITE" };
-  DeltaCommitResult result = { 0 };
-  if (!write_batch_commit (batch, &commit, &result, error))
+  gboolean done = FALSE;
+  if (!write_batch_attempt (batch, &commit, FALSE, &done, error))
     return FALSE;
-  gboolean done = result.outcome == DELTA_COMMIT_DONE;
-  delta_commit_result_clear (&result);
   /* A conflict means that another process folded: its txn tells the next fold what is left. */
   if (!done)
     return TRUE;

@@ -49,13 +49,8 @@ static gboolean
 commit_metadata (WriteBatch *batch, const char *operation, GError **error)
 {
   WriteCommit commit = { .operation = operation };
-  DeltaCommitResult result = { 0 };
 
-  if (!write_batch_commit (batch, &commit, &result, error))
-    return FALSE;
-  gboolean done = result.outcome == DELTA_COMMIT_DONE || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return done;
+  return write_batch_attempt (batch, &commit, TRUE, NULL, error);
 }
 
 /* A once flow that had begun will read its source again: what the source has lost since will be missing. */
@@ -314,12 +309,7 @@ commit_reset (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable
   for (guint i = 0; i < run_ids->len; i++)
     delta_transaction_set_txn (transaction, g_ptr_array_index (run_ids, i), -1);
   WriteCommit commit = { .operation = "FULL REFRESH", .reads_table = TRUE };
-  DeltaCommitResult result = { 0 };
-  if (!write_batch_commit (batch, &commit, &result, error))
-    return FALSE;
-  gboolean done = result.outcome == DELTA_COMMIT_DONE || delta_commit_result_to_error (&result, error);
-  delta_commit_result_clear (&result);
-  return done;
+  return write_batch_attempt (batch, &commit, TRUE, NULL, error);
 }
 
 gboolean

@@ -451,3 +451,18 @@ write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitRes
     delta_checkpoint_maintain (batch->table, &batch->clock, batch->cancel);
   return ok;
 }
+
+gboolean
+write_batch_attempt (WriteBatch *batch, const WriteCommit *commit, gboolean last, gboolean *is_done, GError **error)
+{
+  DeltaCommitResult result = { 0 };
+
+  if (!write_batch_commit (batch, commit, &result, error))
+    return FALSE;
+  gboolean done = result.outcome == DELTA_COMMIT_DONE;
+  gboolean ok = done || !last || delta_commit_result_to_error (&result, error);
+  delta_commit_result_clear (&result);
+  if (ok && is_done != NULL)
+    *is_done = done;
+  return ok;
+}

@@ -267,6 +267,10 @@ const WriteCounters *write_batch_counters (WriteBatch *batch);
  *         Other errors: nothing was committed.
  */
 gboolean write_batch_commit (WriteBatch *batch, const WriteCommit *commit, DeltaCommitResult *result, GError **error);
+/* The same for callers that only ask whether it is done. @is_done: (out) (optional): FALSE after a conflict. @last: there is no further
+ * attempt: a conflict is the error of what won. */
+gboolean write_batch_attempt (WriteBatch *batch, const WriteCommit *commit, gboolean last, gboolean *is_done,
+                              GError **error);
 /* No row was staged, deleted or removed, and no metadata was set. (Actions put into the transaction are not looked at.) */
 gboolean write_batch_is_empty (WriteBatch *batch);
 
