@@ -50,16 +50,14 @@ delta_commit_parse (DeltaVersion version, GBytes *bytes, gint64 modified_ms, GEr
 {
   g_autoptr (DeltaCommit) commit = g_new0 (DeltaCommit, 1);
   g_autofree char *key = delta_log_commit_key (version);
-  gsize size;
-  const char *text = g_bytes_get_data (bytes, &size);
 
   g_atomic_ref_count_init (&commit->references);
   commit->version = version;
   commit->modified_ms = modified_ms;
-  commit->size_bytes = (gint64) size;
+  commit->size_bytes = (gint64) g_bytes_get_size (bytes);
   commit->actions = g_array_new (FALSE, FALSE, sizeof (DeltaAction));
   g_array_set_clear_func (commit->actions, clear_action);
-  if (!delta_log_parse (text != NULL ? text : "", size, key, DELTA_LOG_ALL_KINDS, keep_action, commit, error))
+  if (!delta_log_parse (bytes, key, DELTA_LOG_ALL_KINDS, keep_action, commit, error))
     return NULL;
   return g_steal_pointer (&commit);
 }

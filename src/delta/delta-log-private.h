@@ -93,9 +93,9 @@ gboolean delta_log_last_checkpoint (Store *store, DeltaVersion *version, GError 
  * freed after the call: take references, or steal from a txn, domain or commit_info by setting the member NULL. */
 typedef gboolean (*DeltaLogActionFunc) (DeltaAction *action, gpointer data, GError **error);
 #define DELTA_LOG_ALL_KINDS 0xFFFFu
-/* @file_name: for errors. Errors: DELTA_LOG_CORRUPT with file and line, and those of metadata. */
-gboolean delta_log_parse (const char *text, gsize size, const char *file_name, guint kinds, DeltaLogActionFunc func,
-                          gpointer data, GError **error);
+/* @bytes: a file of the log. @file_name: for errors. Errors: DELTA_LOG_CORRUPT with file and line, and those of metadata. */
+gboolean delta_log_parse (GBytes *bytes, const char *file_name, guint kinds, DeltaLogActionFunc func, gpointer data,
+                          GError **error);
 /* The same for one action `{"add":{…}}`. */
 gboolean delta_log_parse_line (const char *text, gsize size, guint kinds, DeltaLogActionFunc func, gpointer data,
                                GError **error);

@@ -540,9 +540,13 @@ delta_log_parse_line (const char *text, gsize size, guint kinds, DeltaLogActionF
 }
 
 gboolean
-delta_log_parse (const char *text, gsize size, const char *file_name, guint kinds, DeltaLogActionFunc func,
-                 gpointer data, GError **error)
+delta_log_parse (GBytes *bytes, const char *file_name, guint kinds, DeltaLogActionFunc func, gpointer data,
+                 GError **error)
 {
+  gsize size;
+  const char *text = g_bytes_get_data (bytes, &size);
+  if (text == NULL) /* an empty file */
+    return TRUE;
   const char *at = text;
   const char *end = text + size;
   const char *bad;

@@ -263,17 +263,12 @@ read_in_commit_timestamp (DeltaTable *table, DeltaVersion version, gint64 *times
 {
   g_autoptr (GBytes) bytes = NULL;
   g_autofree char *key = delta_log_commit_key (version);
-  const char *text;
-  gsize size;
 
   *timestamp_ms = -1;
   if (!delta_log_read_commit (table->store, version, &bytes, error))
     return FALSE;
-  if (bytes == NULL)
-    return TRUE;
-  text = g_bytes_get_data (bytes, &size);
-  return delta_log_parse (text != NULL ? text : "", size, key, 1u << DELTA_ACTION_COMMIT_INFO, keep_commit_info,
-                          timestamp_ms, error);
+  return bytes == NULL ||
+         delta_log_parse (bytes, key, 1u << DELTA_ACTION_COMMIT_INFO, keep_commit_info, timestamp_ms, error);
 }
 
 gboolean
@@ -482,10 +477,8 @@ static gboolean
 replay_commit (DeltaTable *table, DeltaReplay *replay, DeltaVersion version, GBytes *bytes, guint kinds, GError **error)
 {
   g_autofree char *key = delta_log_commit_key (version);
-  gsize size;
-  const char *text = g_bytes_get_data (bytes, &size);
 
-  if (delta_log_parse (text != NULL ? text : "", size, key, kinds, delta_replay_action, replay, error))
+  if (delta_log_parse (bytes, key, kinds, delta_replay_action, replay, error))
     return TRUE;
   base_error_add_context (error, "reading the log of %s", delta_table_location (table));
   return FALSE;
@@ -523,15 +516,12 @@ replay_compaction (DeltaTable *table, DeltaReplay *replay, const DeltaLogCompact
 {
   g_autofree char *key = delta_log_compaction_key (compaction);
   g_autoptr (GBytes) bytes = NULL;
-  const char *text;
-  gsize size;
 
   if (!delta_log_read_file (table->store, key, &bytes, error))
     return FALSE;
   if (bytes == NULL)
     return base_error_set (error, SLUICE_ERROR_DELTA_LOG_CORRUPT, "the file %s went away", key);
-  text = g_bytes_get_data (bytes, &size);
-  return delta_log_parse (text != NULL ? text : "", size, key, DELTA_REPLAY_KINDS, delta_replay_action, replay, error);
+  return delta_log_parse (bytes, key, DELTA_REPLAY_KINDS, delta_replay_action, replay, error);
 }
 
 static void

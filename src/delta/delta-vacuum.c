@@ -194,14 +194,9 @@ walk_commits (Search *search, DeltaVersion from, DeltaVersion to, DeltaLogAction
   for (DeltaVersion version = from; version <= to; version++) {
     g_autoptr (GBytes) bytes = NULL;
     g_autofree char *key = delta_log_commit_key (version);
-    const char *text;
-    gsize size;
     if (!base_cancel_check (search->cancel, error) || !delta_log_read_commit (search->store, version, &bytes, error))
       return FALSE;
-    if (bytes == NULL)
-      continue;
-    text = g_bytes_get_data (bytes, &size);
-    if (!delta_log_parse (text != NULL ? text : "", size, key, kinds, func, search, error))
+    if (bytes != NULL && !delta_log_parse (bytes, key, kinds, func, search, error))
       return FALSE;
   }
   return TRUE;
