@@ -21,6 +21,20 @@ void duck_lent_unref (gpointer lent);     /* accepts NULL */
 gpointer duck_lent_object (const DuckLent *lent);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DuckLent, duck_lent_unref)
 
+/* The bind of a table function of one handle: the query keeps the lent object as its bind data, a DuckLent; when it is not there, the
+ * bind says so. Returns: (transfer none) (nullable): the object. */
+gpointer duck_lent_bind (duckdb_bind_info info, DuckLentKind kind);
+
+/* A scan of an object by several threads, each of which takes the next piece. */
+typedef struct {
+  guint64 next; /* atomic */
+  guint n_columns;
+  guint
+      *columns; /* the object's, of each output column; one beyond them is DuckDB's row id, which is not asked of us */
+} DuckLentScan;
+/* Makes one the init data. */
+void duck_lent_scan_begin (duckdb_init_info info, guint64 n_pieces);
+
 /* A table function of one handle, with projection pushdown. @local: (nullable): makes what a thread has for itself. */
 gboolean duck_lend_table_function (DuckEngine *engine, const char *name, duckdb_table_function_bind_t bind,
                                    duckdb_table_function_init_t init, duckdb_table_function_init_t local,

@@ -444,39 +444,10 @@ duck_counter_failure (DuckCounter *counter, guint *index, char **row_json)
   return found;
 }
 
-/* ---- sluice_files ---- */
+/* ---- table functions of a handle ---- */
 
-/* A scan of a lent table: made at bind, shared by its threads. */
-typedef struct {
-  DuckLent *lent;
-} FilesBind;
-
-typedef struct {
-  guint64 next_row; /* atomic: threads take blocks of rows */
-  guint n_columns;
-  guint *columns; /* table column of each output column */
-} FilesScan;
-
-static void
-files_bind_free (void *data)
-{
-  FilesBind *bind = data;
-
-  duck_lent_unref (bind->lent);
-  g_free (bind);
-}
-
-static void
-files_scan_free (void *data)
-{
-  FilesScan *scan = data;
-
-  g_free (scan->columns);
-  g_free (scan);
-}
-
-static void
-files_bind (duckdb_bind_info info)
+gpointer
+duck_lent_bind (duckdb_bind_info info, DuckLentKind kind)
 {
   DuckEngine *engine = duckdb_bind_get_extra_info (info);
   duckdb_value value = duckdb_bind_get_parameter (info, 0);
@@ -484,13 +455,47 @@ files_bind (duckdb_bind_info info)
   GError *error = NULL;
 
   duckdb_destroy_value (&value);
-  DuckLent *lent = duck_lent_find (engine, handle, DUCK_LENT_TABLE, &error);
+  DuckLent *lent = duck_lent_find (engine, handle, kind, &error);
   if (lent == NULL) {
     g_autofree char *text = duck_error_wrap (engine, error);
     duckdb_bind_set_error (info, text);
-    return;
+    return NULL;
   }
-  const DuckTable *table = lent->object;
+  duckdb_bind_set_bind_data (info, lent, duck_lent_unref);
+  return lent->object;
+}
+
+static void
+scan_free (void *data)
+{
+  DuckLentScan *scan = data;
+
+  g_free (scan->columns);
+  g_free (scan);
+}
+
+void
+duck_lent_scan_begin (duckdb_init_info info, guint64 n_pieces)
+{
+  DuckLentScan *scan = g_new0 (DuckLentScan, 1);
+
+  scan->n_columns = (guint) duckdb_init_get_column_count (info);
+  scan->columns = g_new0 (guint, scan->n_columns);
+  for (guint i = 0; i < scan->n_columns; i++)
+    scan->columns[i] = (guint) duckdb_init_get_column_index (info, i);
+  duckdb_init_set_max_threads (info, CLAMP (n_pieces, 1, 64));
+  duckdb_init_set_init_data (info, scan, scan_free);
+}
+
+/* ---- sluice_files ---- */
+
+static void
+files_bind (duckdb_bind_info info)
+{
+  const DuckTable *table = duck_lent_bind (info, DUCK_LENT_TABLE);
+
+  if (table == NULL)
+    return;
   for (guint i = 0; i < duck_table_n_columns (table); i++) {
     DuckTableColumn column = duck_table_column (table, i);
     duckdb_logical_type logical = duck_type_to_logical (column.kind, column.width, column.scale);
@@ -498,38 +503,27 @@ files_bind (duckdb_bind_info info)
     duckdb_destroy_logical_type (&logical);
   }
   duckdb_bind_set_cardinality (info, duck_table_n_rows (table), true);
-  FilesBind *bind = g_new0 (FilesBind, 1);
-  bind->lent = lent;
-  duckdb_bind_set_bind_data (info, bind, files_bind_free);
 }
 
 static void
 files_init (duckdb_init_info info)
 {
-  const FilesBind *bind = duckdb_init_get_bind_data (info);
-  FilesScan *scan = g_new0 (FilesScan, 1);
+  const DuckTable *table = duck_lent_object (duckdb_init_get_bind_data (info));
 
-  scan->n_columns = (guint) duckdb_init_get_column_count (info);
-  scan->columns = g_new0 (guint, scan->n_columns);
-  for (guint i = 0; i < scan->n_columns; i++)
-    scan->columns[i] = (guint) duckdb_init_get_column_index (info, i);
-  guint64 n_blocks = duck_table_n_rows (bind->lent->object) / duckdb_vector_size () + 1;
-  duckdb_init_set_max_threads (info, MIN (n_blocks, 64));
-  duckdb_init_set_init_data (info, scan, files_scan_free);
+  duck_lent_scan_begin (info, duck_table_n_rows (table) / duckdb_vector_size () + 1);
 }
 
 static void
 files_scan (duckdb_function_info info, duckdb_data_chunk output)
 {
-  const FilesBind *bind = duckdb_function_get_bind_data (info);
-  FilesScan *scan = duckdb_function_get_init_data (info);
-  const DuckTable *table = bind->lent->object;
+  const DuckTable *table = duck_lent_object (duckdb_function_get_bind_data (info));
+  DuckLentScan *scan = duckdb_function_get_init_data (info);
   guint64 block = duckdb_vector_size ();
-  guint64 start = __atomic_fetch_add (&scan->next_row, block, __ATOMIC_RELAXED);
+  guint64 start = __atomic_fetch_add (&scan->next, 1, __ATOMIC_RELAXED) * block;
   guint64 n_rows = start < duck_table_n_rows (table) ? MIN (block, duck_table_n_rows (table) - start) : 0;
 
   for (guint i = 0; i < scan->n_columns && n_rows > 0; i++) {
-    if (scan->columns[i] < duck_table_n_columns (table)) /* beyond it: DuckDB's row id, which is not asked of us */
+    if (scan->columns[i] < duck_table_n_columns (table))
       duck_table_fill (table, scan->columns[i], start, (guint) n_rows, duckdb_data_chunk_get_vector (output, i));
   }
   duckdb_data_chunk_set_size (output, n_rows);

@@ -160,31 +160,20 @@ n_columns_of (const Parts *parts)
 static void
 parts_bind (duckdb_bind_info info)
 {
-  DuckEngine *engine = duckdb_bind_get_extra_info (info);
-  duckdb_value value = duckdb_bind_get_parameter (info, 0);
-  guint64 handle = duckdb_is_null_value (value) ? 0 : duckdb_get_uint64 (value);
-  duckdb_logical_type number = duckdb_create_logical_type (DUCKDB_TYPE_UBIGINT);
+  const Parts *parts = duck_lent_bind (info, DUCK_LENT_PARTS);
   const duckdb_logical_type *types;
   char *const *names;
-  GError *error = NULL;
   guint n;
 
-  duckdb_destroy_value (&value);
-  DuckLent *lent = duck_lent_find (engine, handle, DUCK_LENT_PARTS, &error);
-  if (lent == NULL) {
-    g_autofree char *text = duck_error_wrap (engine, error);
-    duckdb_bind_set_error (info, text);
-    duckdb_destroy_logical_type (&number);
+  if (parts == NULL)
     return;
-  }
-  const Parts *parts = duck_lent_object (lent);
+  duckdb_logical_type number = duckdb_create_logical_type (DUCKDB_TYPE_UBIGINT);
   duck_kept_columns (parts->rows->pdata[0], &n, &names, &types);
   for (guint i = 0; i < n; i++)
     duckdb_bind_add_result_column (info, names[i], types[i]);
   duckdb_bind_add_result_column (info, parts->number_name, number);
   duckdb_destroy_logical_type (&number);
   duckdb_bind_set_cardinality (info, parts->n_rows, true);
-  duckdb_bind_set_bind_data (info, lent, duck_lent_unref);
 }
 
 static void

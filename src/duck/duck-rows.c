@@ -189,67 +189,36 @@ static const DuckKernel keep_kernels[] = {
 
 /* ---- sluice_kept ---- */
 
-typedef struct {
-  guint64 next_chunk; /* atomic */
-  guint n_columns;
-  guint *columns;
-} KeptScan;
-
-static void
-kept_scan_free (void *data)
-{
-  KeptScan *scan = data;
-
-  g_free (scan->columns);
-  g_free (scan);
-}
-
 static void
 kept_bind (duckdb_bind_info info)
 {
-  DuckEngine *engine = duckdb_bind_get_extra_info (info);
-  duckdb_value value = duckdb_bind_get_parameter (info, 0);
-  guint64 handle = duckdb_is_null_value (value) ? 0 : duckdb_get_uint64 (value);
-  GError *error = NULL;
+  const Kept *kept = duck_lent_bind (info, DUCK_LENT_ROWS);
 
-  duckdb_destroy_value (&value);
-  DuckLent *lent = duck_lent_find (engine, handle, DUCK_LENT_ROWS, &error);
-  if (lent == NULL) {
-    g_autofree char *text = duck_error_wrap (engine, error);
-    duckdb_bind_set_error (info, text);
+  if (kept == NULL)
     return;
-  }
-  const Kept *kept = duck_lent_object (lent);
   for (guint i = 0; i < kept->n_columns; i++)
     duckdb_bind_add_result_column (info, kept->names[i], kept->types[i]);
   duckdb_bind_set_cardinality (info, kept->n_rows, true);
-  duckdb_bind_set_bind_data (info, lent, duck_lent_unref);
 }
 
 static void
 kept_init (duckdb_init_info info)
 {
   const Kept *kept = duck_lent_object (duckdb_init_get_bind_data (info));
-  KeptScan *scan = g_new0 (KeptScan, 1);
 
-  scan->n_columns = (guint) duckdb_init_get_column_count (info);
-  scan->columns = g_new0 (guint, scan->n_columns);
-  for (guint i = 0; i < scan->n_columns; i++)
-    scan->columns[i] = (guint) duckdb_init_get_column_index (info, i);
-  duckdb_init_set_max_threads (info, CLAMP (kept->chunks->len, 1, 64));
-  duckdb_init_set_init_data (info, scan, kept_scan_free);
+  duck_lent_scan_begin (info, kept->chunks->len);
 }
 
 static void
 kept_scan (duckdb_function_info info, duckdb_data_chunk output)
 {
   const Kept *kept = duck_lent_object (duckdb_function_get_bind_data (info));
-  KeptScan *scan = duckdb_function_get_init_data (info);
-  guint64 next = __atomic_fetch_add (&scan->next_chunk, 1, __ATOMIC_RELAXED);
+  DuckLentScan *scan = duckdb_function_get_init_data (info);
+  guint64 next = __atomic_fetch_add (&scan->next, 1, __ATOMIC_RELAXED);
   duckdb_data_chunk chunk = next < kept->chunks->len ? kept->chunks->pdata[next] : NULL;
 
   for (guint i = 0; i < scan->n_columns && chunk != NULL; i++) {
-    if (scan->columns[i] < kept->n_columns) /* beyond it: DuckDB's row id, which is not asked of us */
+    if (scan->columns[i] < kept->n_columns)
       duckdb_vector_reference_vector (duckdb_data_chunk_get_vector (output, i),
                                       duckdb_data_chunk_get_vector (chunk, scan->columns[i]));
   }
