@@ -93,16 +93,6 @@ check_mode (const CliPipeline *pipeline, const UpdateOptions *options, GError **
   return FALSE;
 }
 
-static gboolean
-check_conflicts (const UpdateOptions *options, GError **error)
-{
-  if (options->full_refresh_all &&
-      (options->refresh != NULL || options->full_refresh != NULL || options->refresh_failed))
-    return base_error_set (error, SLUICE_ERROR_CONFLICTING_PIPELINE_REFRESH_OPTIONS,
-                           "--full-refresh-all cannot be combined with --refresh, --full-refresh or --refresh-failed");
-  return TRUE;
-}
-
 /* Returns: (transfer full): NULL with @error when the update did not start or broke off. */
 static PipelineSummary *
 run_update (const CliPipeline *pipeline, const UpdateOptions *options, GError **error)
@@ -138,7 +128,7 @@ cli_update_run (const CliContext *context, int argc, char **argv)
 
   if (!parse_options (argc, argv, &options, &error))
     return cli_usage_error (argv[0], "%s", error->message);
-  if (!check_conflicts (&options, &error) || !cli_pipeline_open (&pipeline, context, &options.pipeline, &error) ||
+  if (!cli_pipeline_open (&pipeline, context, &options.pipeline, &error) ||
       (summary = run_update (&pipeline, &options, &error)) == NULL)
     return cli_pipeline_error (error);
   if (summary->problems->len > 0)
