@@ -53,10 +53,7 @@ dml_name_parts (const SqlName *name, GError **error)
                      NULL);
     return NULL;
   }
-  const char **parts = g_new0 (const char *, name->n + 1);
-  for (guint i = 0; i < name->n; i++)
-    parts[i] = name->parts[i].text;
-  return parts;
+  return sql_name_parts (name);
 }
 
 gboolean

@@ -162,9 +162,7 @@ collect_reference (const SqlRelation *relation, gpointer data)
     return;
   }
   const SqlName *name = &relation->u.table.name;
-  const char *parts[4] = { NULL };
-  for (guint i = 0; i < name->n && i < 4; i++)
-    parts[i] = name->parts[i].text;
+  g_autofree const char **parts = sql_name_parts (name);
   PipelineDataset *input =
       name->n <= 3 ? pipeline_project_find (collect->graph->project, parts, name->n, collect->place->schema) : NULL;
   if (input != NULL)

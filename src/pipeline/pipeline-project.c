@@ -120,10 +120,8 @@ settle_name (const PipelineProject *project, const char *const *parts, guint n_p
 static gboolean
 settle_sql_name (Reader *reader, const SqlName *sql_name, char **schema, char **name)
 {
-  const char *parts[4] = { NULL };
+  g_autofree const char **parts = sql_name_parts (sql_name);
 
-  for (guint i = 0; i < sql_name->n && i < 4; i++)
-    parts[i] = sql_name->parts[i].text;
   if (sql_name->dynamic == NULL && settle_name (reader->project, parts, sql_name->n, reader->schema, schema, name))
     return TRUE;
   problem (reader, &sql_name->position, SLUICE_ERROR_UNSUPPORTED_FEATURE,
@@ -149,12 +147,10 @@ pipeline_project_find_text (const PipelineProject *project, const char *name, co
 {
   g_autoptr (SqlArena) arena = sql_arena_new ();
   SqlName *parsed = sql_parse_name (arena, name, -1, NULL);
-  const char *parts[4] = { NULL };
 
   if (parsed == NULL || parsed->n > 3)
     return NULL;
-  for (guint i = 0; i < parsed->n; i++)
-    parts[i] = parsed->parts[i].text;
+  g_autofree const char **parts = sql_name_parts (parsed);
   return pipeline_project_find (project, parts, parsed->n, current_schema);
 }
 

@@ -265,6 +265,17 @@ find_cte (RelationCteScope *ctes, const SqlName *name)
   return NULL;
 }
 
+/* In the arena. */
+static const char **
+name_parts (RelationBinder *binder, const SqlName *name)
+{
+  const char **parts = relation_arena_new0_n (binder->arena, const char *, name->n + 1);
+
+  for (guint i = 0; i < name->n; i++)
+    parts[i] = name->parts[i].text;
+  return parts;
+}
+
 static gboolean
 bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *outer, RelationCteScope *ctes,
             RelationInput *bound, GError **error)
@@ -278,7 +289,7 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
   RelationTableAnswer answer = { 0 };
   const SqlChanges *changes = &relation->u.table.changes;
   RelationChanges asked;
-  const char **parts = relation_arena_new0_n (binder->arena, const char *, name->n + 1);
+  const char **parts = name_parts (binder, name);
   const char *const *qualifier;
   RelationOperator *op = NULL;
   guint n_qualifier;
@@ -288,8 +299,6 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
                    outer, bound, error);
   if (name->dynamic != NULL)
     return relation_bind_unsupported (&relation->position, error, "IDENTIFIER() around an expression");
-  for (guint i = 0; i < name->n; i++)
-    parts[i] = name->parts[i].text;
   request.parts = parts;
   request.n_parts = name->n;
   if (!travel_of (binder, &relation->u.table.travel, &request, error) ||
@@ -511,12 +520,9 @@ fold_argument (RelationBinder *binder, const SqlArg *arg, RelationArgument *out,
   }
   if (value->kind == SQL_EXPR_COLUMN || value->kind == SQL_EXPR_TABLE) {
     const SqlName *name = value->kind == SQL_EXPR_COLUMN ? &value->u.column.name : &value->u.table.name;
-    const char **parts = relation_arena_new0_n (binder->arena, const char *, name->n + 1);
     if (value->kind == SQL_EXPR_TABLE && value->u.table.query != NULL)
       return relation_bind_unsupported (&value->position, error, "A query as an argument of this table function");
-    for (guint i = 0; i < name->n; i++)
-      parts[i] = name->parts[i].text;
-    out->identifier = parts;
+    out->identifier = name_parts (binder, name);
     return TRUE;
   }
   {
@@ -535,8 +541,7 @@ bind_resolver_function (RelationBinder *binder, const SqlRelation *relation, Rel
   const SqlExpr *sql = relation->u.function.call;
   const SqlCall *call = &sql->u.call;
   g_autofree RelationArgument *arguments = g_new0 (RelationArgument, call->n_args + relation->u.function.options.n + 1);
-  const char **parts = relation_arena_new0_n (binder->arena, const char *, call->name.n + 1);
-  RelationTableFunctionRequest request = { .parts = parts,
+  RelationTableFunctionRequest request = { .parts = name_parts (binder, &call->name),
                                            .n_parts = call->name.n,
                                            .arguments = arguments,
                                            .now_us = binder->context->now_us,
@@ -548,8 +553,6 @@ bind_resolver_function (RelationBinder *binder, const SqlRelation *relation, Rel
   g_autoptr (GError) failure = NULL;
   RelationOperator *op;
 
-  for (guint i = 0; i < call->name.n; i++)
-    parts[i] = call->name.parts[i].text;
   for (guint i = 0; i < call->n_args; i++)
     if (!fold_argument (binder, &call->args[i], &arguments[request.n_arguments++], error))
       return FALSE;

@@ -217,7 +217,7 @@ describe_table (const SessionCall *call, SessionAnswer *answer, GError **error)
 {
   const SqlDescribe *describe = &call->statement->u.describe;
   CatalogSession *names = call->session->names;
-  g_autofree const char **parts = session_name_parts (&describe->name);
+  g_autofree const char **parts = sql_name_parts (&describe->name);
   g_auto (CatalogReference) reference = { 0 };
   g_autoptr (DeltaSnapshot) snapshot = NULL;
   g_autoptr (BaseType) schema = NULL;
@@ -282,7 +282,7 @@ describe_schema (const SessionCall *call, SessionAnswer *answer, GError **error)
   static const char *const columns[] = { "info_name", "info_value", NULL };
   const SqlDescribe *describe = &call->statement->u.describe;
   SluiceSession *session = call->session;
-  g_autofree const char **parts = session_name_parts (&describe->name);
+  g_autofree const char **parts = sql_name_parts (&describe->name);
   g_autofree char *name = catalog_session_schema_of (session->names, parts, describe->name.n, error);
   g_autoptr (CatalogSchema) schema = NULL;
   SessionRows *rows;

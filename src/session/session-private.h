@@ -105,8 +105,6 @@ char **session_reference_properties (const SessionCall *call, const CatalogRefer
 /* Sets a key in the session, with what follows from it (time zone). */
 gboolean session_apply_setting (SluiceSession *session, const char *key, const char *value, GError **error);
 
-/* Plain texts of a name's parts, NULL-terminated. Returns: (transfer container): the texts are the tree's. */
-const char **session_name_parts (const SqlName *name);
 /* Adds the name's position to *error; FALSE always. */
 gboolean session_fail_at (const SqlPosition *position, GError **error);
 

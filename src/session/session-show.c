@@ -38,7 +38,7 @@ static char *
 schema_of_show (const SessionCall *call, const SqlName *in, GError **error)
 {
   SluiceSession *session = call->session;
-  g_autofree const char **parts = session_name_parts (in);
+  g_autofree const char **parts = sql_name_parts (in);
   g_autofree char *schema = catalog_session_schema_of (session->names, parts, in->n, error);
   gboolean exists = FALSE;
 
@@ -143,7 +143,7 @@ static gboolean
 resolve_shown (const SessionCall *call, CatalogReference *reference, GError **error)
 {
   const SqlShow *show = &call->statement->u.show;
-  g_autofree const char **parts = session_name_parts (&show->name);
+  g_autofree const char **parts = sql_name_parts (&show->name);
   const char *joined[3] = { NULL };
   guint n = show->name.n;
 

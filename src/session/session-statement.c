@@ -117,7 +117,7 @@ static gboolean
 run_use (const SessionCall *call, SessionAnswer *answer, GError **error)
 {
   const SqlUse *use = &call->statement->u.use;
-  g_autofree const char **parts = session_name_parts (&use->name);
+  g_autofree const char **parts = sql_name_parts (&use->name);
   g_autofree char *schema = NULL;
 
   if (use->what == SQL_USE_CATALOG ||
@@ -150,7 +150,7 @@ static gboolean
 run_create_schema (const SessionCall *call, SessionAnswer *answer, GError **error)
 {
   const SqlCreateSchema *create = &call->statement->u.create_schema;
-  g_autofree const char **parts = session_name_parts (&create->name);
+  g_autofree const char **parts = sql_name_parts (&create->name);
   g_autofree const char **properties = property_pairs (&create->properties);
   g_autofree char *schema = NULL;
 
@@ -171,7 +171,7 @@ drop_schema (const SessionCall *call, SessionAnswer *answer, GError **error)
 {
   const SqlDrop *drop = &call->statement->u.drop;
   SluiceSession *session = call->session;
-  g_autofree const char **parts = session_name_parts (&drop->name);
+  g_autofree const char **parts = sql_name_parts (&drop->name);
   g_autofree char *schema = catalog_session_schema_of (session->names, parts, drop->name.n, error);
 
   if (schema == NULL ||

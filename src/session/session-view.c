@@ -53,7 +53,7 @@ check_reference (const SqlRelation *relation, gpointer data)
   if (check->error != NULL || relation->kind != SQL_RELATION_TABLE)
     return;
   name = &relation->u.table.name;
-  parts = session_name_parts (name);
+  parts = sql_name_parts (name);
   if (name->n == 0 || !catalog_session_resolve (check->names, parts, name->n, &reference, NULL))
     return; /* binding says what is wrong with it */
   if (reference.kind == CATALOG_REFERENCE_TEMPORARY_VIEW) {
@@ -163,7 +163,7 @@ create_temporary_view (const SessionCall *call, const SqlCreateView *create, con
 static gboolean
 split_name (const SessionCall *call, const SqlName *name, char **schema, char **last, GError **error)
 {
-  g_autofree const char **parts = session_name_parts (name);
+  g_autofree const char **parts = sql_name_parts (name);
 
   if (name->n == 0) {
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "a view's name must be written out");
@@ -261,7 +261,7 @@ session_drop_view (const SessionCall *call, SessionAnswer *answer G_GNUC_UNUSED,
 {
   const SqlDrop *drop = &call->statement->u.drop;
   CatalogSession *names = call->session->names;
-  g_autofree const char **parts = session_name_parts (&drop->name);
+  g_autofree const char **parts = sql_name_parts (&drop->name);
   g_auto (CatalogReference) reference = { 0 };
 
   if (!catalog_session_resolve (names, parts, drop->name.n, &reference, error))

@@ -103,15 +103,6 @@ renew_cancel (SluiceSession *session)
 
 /* --- Running --- */
 
-const char **
-session_name_parts (const SqlName *name)
-{
-  const char **parts = g_new0 (const char *, name->n + 1);
-  for (guint i = 0; i < name->n; i++)
-    parts[i] = name->parts[i].text;
-  return parts;
-}
-
 gboolean
 session_fail_at (const SqlPosition *position, GError **error)
 {

@@ -238,6 +238,15 @@ sql_build_select_all (SqlArena *arena, const SqlName *table, gboolean streaming)
   return query;
 }
 
+const char **
+sql_name_parts (const SqlName *name)
+{
+  const char **parts = g_new0 (const char *, name->n + 1);
+  for (guint i = 0; i < name->n; i++)
+    parts[i] = name->parts[i].text;
+  return parts;
+}
+
 char *
 sql_name_text (const SqlName *name)
 {

@@ -40,6 +40,8 @@ SqlQuery *sql_build_select_all (SqlArena *arena, const SqlName *table, gboolean 
 
 /* Names as text: `a.b`, parts quoted where needed. Returns: (transfer full). */
 char *sql_name_text (const SqlName *name);
+/* The parts as plain texts, NULL-terminated. Returns: (transfer container): the texts are the tree's. */
+const char **sql_name_parts (const SqlName *name);
 
 /* The piece of source text under a position (after substitution), and adding the position to an error: file, line, column
  * and source line. Both do nothing useful for nodes without a source: NULL, and no position.
