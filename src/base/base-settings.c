@@ -7,8 +7,10 @@
 #include <string.h>
 
 static const BaseSettingRow setting_rows[] = {
-#define SLUICE_SETTING_ROW(key, type, fallback, text) { key, BASE_SETTING_##type, fallback, text },
+#define SLUICE_SETTING_ROW(key, type, fallback, text)     { key, BASE_SETTING_##type, fallback, text, NULL },
+#define SLUICE_SETTING_CHOICE(key, words, fallback, text) { key, BASE_SETTING_CHOICE, fallback, text, words },
 #include "settings.def"
+#undef SLUICE_SETTING_CHOICE
 #undef SLUICE_SETTING_ROW
 };
 
@@ -179,13 +181,26 @@ looks_like_time_zone (const char *text)
   return *text != '\0' && strlen (text) < 64;
 }
 
-static gboolean
-value_fits (BaseSettingType type, const char *value)
+/* The word of a choice that @value is. Returns: (transfer full) (nullable). */
+static char *
+chosen_word (const BaseSettingRow *row, const char *value)
 {
+  g_auto (GStrv) words = g_strsplit (row->words, ", ", -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (g_ascii_strcasecmp (words[i], value) == 0)
+      return g_strdup (words[i]);
+  return NULL;
+}
+
+static gboolean
+value_fits (const BaseSettingRow *row, const char *value)
+{
+  g_autofree char *word = NULL;
   gboolean truth;
   gint64 number;
 
-  switch (type) {
+  switch (row->type) {
   case BASE_SETTING_STRING:
     return TRUE;
   case BASE_SETTING_BOOLEAN:
@@ -198,6 +213,9 @@ value_fits (BaseSettingType type, const char *value)
     return base_settings_parse_duration (value, &number);
   case BASE_SETTING_TIME_ZONE:
     return looks_like_time_zone (value);
+  case BASE_SETTING_CHOICE:
+    word = chosen_word (row, value);
+    return word != NULL;
   }
   return FALSE;
 }
@@ -217,6 +235,29 @@ is_supported (const char *key, const char *value)
   return TRUE;
 }
 
+char *
+base_settings_near (const char *key)
+{
+  const char *keys[G_N_ELEMENTS (setting_rows) + 1] = { NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (setting_rows); i++)
+    keys[i] = setting_rows[i].key;
+  return base_text_near_names (key, keys, 2);
+}
+
+static gboolean
+no_such_setting (const char *key, GError **error)
+{
+  g_autofree char *near = base_settings_near (key);
+
+  base_error_set (error, SLUICE_ERROR_CONFIG_NOT_AVAILABLE, "There is no setting \"%s\"", key);
+  if (near != NULL)
+    base_error_set_hint (error, "did you mean %s?", near);
+  else
+    base_error_set_hint (error, "SET -v lists the settings");
+  return FALSE;
+}
+
 gboolean
 base_settings_set (BaseSettings *settings, const char *key, const char *value, GError **error)
 {
@@ -225,17 +266,21 @@ base_settings_set (BaseSettings *settings, const char *key, const char *value, G
                                             "a whole number",
                                             "a size such as 512 MB",
                                             "a duration such as 5 seconds",
-                                            "a time zone such as Europe/Berlin" };
+                                            "a time zone such as Europe/Berlin",
+                                            "one of " };
   const BaseSettingRow *row = base_settings_row (key);
 
-  if (row != NULL && !value_fits (row->type, value))
+  if (row == NULL && g_str_has_prefix (key, "engine."))
+    return no_such_setting (key, error);
+  if (row != NULL && !value_fits (row, value))
     return base_error_set (error, SLUICE_ERROR_INVALID_CONF_VALUE,
-                           "The value '%s' of the setting \"%s\" is invalid: it takes %s", value, key,
-                           type_names[row->type]);
+                           "The value '%s' of the setting \"%s\" is invalid: it takes %s%s", value, key,
+                           type_names[row->type], row->words != NULL ? row->words : "");
   if (row != NULL && !is_supported (key, value))
     return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                            "The setting \"%s\" cannot be '%s': this engine has only '%s'", key, value, row->fallback);
-  g_hash_table_insert (settings->values, g_strdup (key), g_strdup (value));
+  g_hash_table_insert (settings->values, g_strdup (key),
+                       row != NULL && row->words != NULL ? chosen_word (row, value) : g_strdup (value));
   return TRUE;
 }
 

@@ -1,4 +1,4 @@
-/* Settings: every key the engine reads is one row of settings.def (key, type, default, text); user keys are free.
+/* Settings: every key the engine reads is one row of settings.def (key, type, default, text); user keys are free, but `engine.` is the engine's.
  *
  * Layers, highest first: flow, dataset, --set, configuration, engine default (pipelines.md §3). A layer is a BaseSettings
  * with a parent; looking up walks to the parent and ends at the row's default.
@@ -16,6 +16,7 @@ typedef enum {
   BASE_SETTING_SIZE,     /* `512 MB` */
   BASE_SETTING_DURATION, /* `5 seconds` */
   BASE_SETTING_TIME_ZONE,
+  BASE_SETTING_CHOICE, /* one of some words, in any case; kept as the row writes it */
 } BaseSettingType;
 
 typedef struct {
@@ -23,10 +24,12 @@ typedef struct {
   BaseSettingType type;
   const char *fallback; /* (nullable): NULL = unset */
   const char *text;     /* one line for `SET -v` and the manual */
+  const char *words;    /* (nullable): of a choice, `a, b, c` */
 } BaseSettingRow;
 
 const BaseSettingRow *base_settings_rows (guint *n_rows);
 const BaseSettingRow *base_settings_row (const char *key); /* (nullable): exact key */
+char *base_settings_near (const char *key);                /* as base_text_near_names(), two keys at most */
 
 typedef struct BaseSettings BaseSettings;
 BaseSettings *base_settings_new (BaseSettings *parent); /* @parent: (nullable): a reference is taken. (transfer full) */
@@ -35,7 +38,8 @@ void base_settings_unref (BaseSettings *settings); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BaseSettings, base_settings_unref)
 
 /* Sets a key in this layer after checking its value against the row's type; free keys take any text.
- * Errors: SLUICE_ERROR_INVALID_CONF_VALUE. Threads: none while others read. */
+ * Errors: SLUICE_ERROR_INVALID_CONF_VALUE; SLUICE_ERROR_CONFIG_NOT_AVAILABLE: an `engine.` key that does not exist;
+ * SLUICE_ERROR_UNSUPPORTED_FEATURE. Threads: none while others read. */
 gboolean base_settings_set (BaseSettings *settings, const char *key, const char *value, GError **error);
 void base_settings_unset (BaseSettings *settings, const char *key);
 

@@ -93,8 +93,8 @@ typedef struct {
 static const ShellCommand commands[] = {
   { "\\d", "[NAME]", "list the tables, or describe one", command_describe },
   { "\\o", "FORM", "show results as table, json or csv", command_output },
-  { "\\q", "", "leave", command_quit },
-  { "\\?", "", "this list", command_help },
+  { "\\q", "", "leave, also exit and quit", command_quit },
+  { "\\?", "", "this list, also help", command_help },
 };
 
 static void
@@ -105,11 +105,25 @@ command_help (Shell *shell G_GNUC_UNUSED, const char *argument G_GNUC_UNUSED)
     printf ("  %s %-7s %s\n", commands[i].name, commands[i].argument, commands[i].help);
 }
 
+/* The command that a line of one word means, as other shells take it. */
+static const char *
+command_of_word (const char *line)
+{
+  static const char *const words[][2] = { { "exit", "\\q" }, { "quit", "\\q" }, { "help", "\\?" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    if (g_ascii_strncasecmp (line, words[i][0], strlen (words[i][0])) == 0 &&
+        line[strlen (words[i][0]) + strspn (line + strlen (words[i][0]), "; \t")] == '\0')
+      return words[i][1];
+  return line;
+}
+
 /* Returns: whether @line is a command of the shell itself. */
 static gboolean
 run_command (Shell *shell, const char *line)
 {
-  g_autofree char *stripped = g_strstrip (g_strdup (line));
+  g_autofree char *given = g_strstrip (g_strdup (line));
+  const char *stripped = command_of_word (given);
   gsize n_name = strcspn (stripped, " \t;");
 
   if (stripped[0] != '\\')

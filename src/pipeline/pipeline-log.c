@@ -20,11 +20,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define JOURNAL_KEY "system/journal.jsonl"
-#define TABLE_KEY   "system/events"
+#define JOURNAL_KEY    "system/journal.jsonl"
+#define TABLE_KEY      "system/events"
+#define MAX_LINE_BYTES (64 << 20)
+#define MORE_BYTES     (1 << 20) /* that somebody may append meanwhile */
 
 struct PipelineLog {
   Store *storage;
@@ -276,6 +279,15 @@ pipeline_log_write (PipelineLog *log, const PipelineEvent *event, GError **error
 
 /* ---- folding ---- */
 
+/* What a line may take: DuckDB has a buffer of twice that for every thread, and no line is longer than the file. */
+static gint64
+longest_line (const char *path)
+{
+  GStatBuf status;
+
+  return g_stat (path, &status) == 0 ? MIN (status.st_size + MORE_BYTES, MAX_LINE_BYTES) : MAX_LINE_BYTES;
+}
+
 /* `STRUCT(…)` texts of the schema for read_json's columns. */
 static void
 append_journal_scan (GString *sql, const char *path, gint64 after_seq)
@@ -289,8 +301,10 @@ append_journal_scan (GString *sql, const char *path, gint64 after_seq)
   }
   g_string_append (sql, " FROM read_json(");
   base_text_append_sql_literal (sql, path);
-  g_string_append (sql, ", format='newline_delimited', ignore_errors=true, hive_partitioning=false, "
-                        "maximum_object_size=67108864, columns={");
+  g_string_append_printf (sql,
+                          ", format='newline_delimited', ignore_errors=true, hive_partitioning=false,"
+                          " maximum_object_size=%" G_GINT64_FORMAT ", columns={",
+                          longest_line (path));
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     g_autofree char *type = duck_type_text (base_type_field (schema, i)->type);
     g_string_append (sql, i > 0 ? ", " : "");

@@ -221,6 +221,27 @@ configuration_json (const Update *update)
   return object;
 }
 
+/* A misspelt setting of pipelines would silently do nothing; others are the user's own, for ${…}. */
+static gboolean
+write_setting_warnings (Update *update, GError **error)
+{
+  g_auto (GStrv) settings = base_settings_list (update->settings);
+
+  for (guint i = 0; settings[i] != NULL; i += 2) {
+    const char *key = settings[i];
+    g_autofree char *near = NULL;
+
+    if (!g_str_has_prefix (key, "pipelines.") || base_settings_row (key) != NULL)
+      continue;
+    near = base_settings_near (key);
+    if (!write_event (update, PIPELINE_LEVEL_WARN, "update_progress", json_pack ("{s:s}", "state", "INITIALIZING"),
+                      FALSE, NULL, error, "There is no setting \"%s\": it has no effect%s%s.", key,
+                      near != NULL ? "; did you mean " : "", near != NULL ? near : ""))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean
 write_start_events (Update *update, gboolean is_retry, GError **error)
 {
@@ -239,7 +260,7 @@ write_start_events (Update *update, gboolean is_retry, GError **error)
          write_event (update, PIPELINE_LEVEL_INFO, "runtime_details",
                       json_pack ("{s:s, s:s}", "engine", "Sluice", "version", SLUICE_VERSION), FALSE, NULL, error,
                       "Sluice %s.", SLUICE_VERSION) &&
-         write_progress (update, "INITIALIZING", NULL, error);
+         write_progress (update, "INITIALIZING", NULL, error) && write_setting_warnings (update, error);
 }
 
 static gboolean

@@ -81,6 +81,11 @@ class NewProject(Project):
         )
         self.assertEqual(self.rows("SELECT * FROM customers_by_city ORDER BY city"), [{"city": "Lagos", "customers": 2}, {"city": "Osaka", "customers": 1}])
 
+    def test_little_memory_is_enough_for_little_data(self):
+        self.init()
+        done = self.run_sluice("run", "--set", "engine.memoryLimit=100MB")
+        self.assertRegex(done.stdout, r"\nupdate [0-9a-f-]{36} COMPLETED in ")
+
     def test_a_second_update_without_new_files_changes_nothing(self):
         self.init()
         self.run_sluice("run")
@@ -328,6 +333,8 @@ class Shell(Project):
         self.assertRegex(done.stdout, r"id +\| int")
         self.assertIn("\\q", done.stdout)
         self.assertNotIn("never", done.stdout)
+        for word in ("exit", "quit;", "EXIT ; "):
+            self.assertEqual(self.run_sluice("shell", stdin=f"help\nhelp;\n{word}\nSELECT 1 AS never;\n").stdout.count("\\q"), 2)
 
 
 class Terminal(Project):

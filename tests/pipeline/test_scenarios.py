@@ -243,6 +243,16 @@ class Graph(unittest.TestCase):
             warnings = [e["message"] for e in p.events() if e["level"] == "WARN"]
             self.assertEqual(len(warnings), 1)
 
+    def test_misspelt_settings(self):
+        with Project("CREATE MATERIALIZED VIEW m AS SELECT '${mine}' AS a;") as p:
+            given = ("--set", "pipelines.maxFlowRetryAttempt=1", "--set", "mine=1")
+            self.assertIn('"pipelines.maxFlowRetryAttempt": it has no effect; did you mean `pipelines.maxFlowRetryAttempts`', p.update(*given).stdout)
+            self.assertEqual([e["level"] for e in p.events()].count("WARN"), 1)
+            result = p.run(*given, "--set", "engine.thread=1")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("[CONFIG_NOT_AVAILABLE]", result.stderr)
+            self.assertIn("`engine.threads`", result.stderr)
+
     def test_all_problems_are_reported_together(self):
         with Project("CREATE MATERIALIZED VIEW a AS SELECT * FROM nothing; CREATE MATERIALIZED VIEW b AS SELECT x FROM (SELECT 1 AS y); "
                      "CREATE MATERIALIZED VIEW c AS SELECT * FROM a;") as p:

@@ -30,6 +30,7 @@ bad_values_are_refused_by_name (void)
     { "spark.sql.ansi.enabled", "yes" },      { "pipelines.maxFlowRetryAttempts", "2x" },
     { "engine.memoryLimit", "12 apples" },    { "pipelines.trigger.interval", "soon" },
     { "spark.sql.session.timeZone", "a b'" }, { "engine.memoryLimit", "99999999999999999999 GB" },
+    { "engine.cdf.mode", "legasy" },          { "spark.sql.sources.partitionOverwriteMode", "dynmic" },
   };
   g_autoptr (BaseSettings) settings = base_settings_new (NULL);
 
@@ -39,6 +40,19 @@ bad_values_are_refused_by_name (void)
     g_assert_cmpstr (base_error_condition (error), ==, "INVALID_CONF_VALUE");
     g_assert_nonnull (strstr (error->message, cases[i][0]));
   }
+}
+
+static void
+choices_take_any_case_and_keys_of_the_engine_exist (void)
+{
+  g_autoptr (BaseSettings) settings = base_settings_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (base_settings_set (settings, "spark.sql.sources.partitionOverwriteMode", "DYNAMIC", NULL));
+  g_assert_cmpstr (base_settings_get (settings, "spark.sql.sources.partitionOverwriteMode"), ==, "dynamic");
+  g_assert_false (base_settings_set (settings, "engine.memoryLimt", "1 GB", &error));
+  g_assert_cmpstr (base_error_condition (error), ==, "CONFIG_NOT_AVAILABLE");
+  g_assert_nonnull (strstr (base_error_hint (error), "`engine.memoryLimit`"));
 }
 
 static void
@@ -77,6 +91,8 @@ main (int argc, char **argv)
   g_test_add_func ("/base/settings/nearest-layer-wins-and-ends-at-the-default",
                    nearest_layer_wins_and_ends_at_the_default);
   g_test_add_func ("/base/settings/bad-values-are-refused-by-name", bad_values_are_refused_by_name);
+  g_test_add_func ("/base/settings/choices-take-any-case-and-keys-of-the-engine-exist",
+                   choices_take_any_case_and_keys_of_the_engine_exist);
   g_test_add_func ("/base/settings/sizes-and-durations", sizes_and_durations);
   g_test_add_func ("/base/settings/rows-have-valid-defaults", rows_have_valid_defaults);
   return g_test_run ();
