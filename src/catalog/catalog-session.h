@@ -111,8 +111,8 @@ DeltaSnapshot *catalog_session_snapshot (CatalogSession *session, const CatalogR
 gboolean catalog_batch_travel (CatalogSession *session, const RelationTableRequest *request, gint64 *version,
                                gint64 *timestamp_us, GError **error);
 /* The snapshot that a read of a Delta table means, the suffix of a path (`@v3`) included, which is cut off from @reference's
- * location. @says_version: (out) (optional): whether it says which, else it is the newest. Errors: those of catalog_batch_travel() and catalog_session_snapshot();
- * DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION. Returns: (transfer full). */
+ * location. @says_version: (out) (optional): whether it says which, else it is the newest. Errors: those of catalog_batch_travel() and
+ * catalog_session_snapshot(); DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION. Returns: (transfer full). */
 DeltaSnapshot *catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference,
                                         const RelationTableRequest *request, gboolean *says_version, GError **error);
 
