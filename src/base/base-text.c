@@ -184,6 +184,16 @@ edit_distance (const char *a, const char *b)
   return row[len_b];
 }
 
+/* Of the whole candidate, or of its last part, which is a step farther: the name of something in another schema. */
+static guint
+name_distance (const char *name, const char *candidate)
+{
+  guint whole = edit_distance (name, candidate);
+  const char *dot = strrchr (candidate, '.');
+
+  return dot != NULL ? MIN (whole, edit_distance (name, dot + 1) + 1) : whole;
+}
+
 char *
 base_text_near_names (const char *name, const char *const *candidates, guint n_most)
 {
@@ -194,7 +204,7 @@ base_text_near_names (const char *name, const char *const *candidates, guint n_m
   for (guint distance = 0; distance <= MAX (1, strlen (name) / 3) && n_found < n_most; distance++) {
     for (guint i = 0; candidates[i] != NULL && n_found < n_most; i++) {
       g_autofree char *candidate = base_text_folded (candidates[i]);
-      if (edit_distance (folded, candidate) != distance)
+      if (name_distance (folded, candidate) != distance)
         continue;
       g_string_append_printf (out, "%s`%s`", n_found++ > 0 ? ", " : "", candidates[i]);
     }

@@ -24,7 +24,8 @@ char *base_text_sha256 (gconstpointer data, gsize size); /* (transfer full): 64 
 char *base_text_folded (const char *name);               /* (transfer full): for case-insensitive comparison of names */
 gboolean base_text_equal_ignore_case (const char *a, const char *b);
 
-/* The candidates nearest to @name by edit distance, best first, at most @n_most and none farther than a third of its length.
+/* The candidates nearest to @name by edit distance, or whose last part is (`sales.orders`), best first, at most @n_most and none farther than a third
+ * of its length.
  * Returns: (transfer full): `` `a`, `b` ``, or NULL when there is none. */
 char *base_text_near_names (const char *name, const char *const *candidates, guint n_most);
 

@@ -20,6 +20,7 @@ typedef struct {
   RelationResolver base;
   CatalogSession *session;
   char *schema; /* where one-part names are looked up; base.schema borrows it */
+  char *place;  /* base.place borrows it */
   gboolean sees_temporary;
   guint depth;
 } CatalogResolver;
@@ -66,6 +67,17 @@ static char **list_tables (RelationResolver *resolver);
 
 static const RelationResolverClass resolver_class = { find_table, find_table_function, list_tables };
 
+/* @schema: (transfer full) */
+static void
+resolver_set_schema (CatalogResolver *resolver, char *schema)
+{
+  g_free (resolver->schema);
+  g_free (resolver->place);
+  resolver->base.schema = resolver->schema = schema;
+  resolver->base.place = resolver->place =
+      g_strdup_printf ("the schema `%s` of the warehouse %s", schema, catalog_warehouse (resolver->session->catalog));
+}
+
 static void
 resolver_init (CatalogResolver *resolver, CatalogSession *session, const char *schema, gboolean sees_temporary,
                guint depth)
@@ -74,8 +86,7 @@ resolver_init (CatalogResolver *resolver, CatalogSession *session, const char *s
   resolver->base.catalog = CATALOG_NAME;
   resolver->base.user = session->user;
   resolver->session = session;
-  resolver->schema = g_strdup (schema);
-  resolver->base.schema = resolver->schema;
+  resolver_set_schema (resolver, g_strdup (schema));
   resolver->sees_temporary = sees_temporary;
   resolver->depth = depth;
 }
@@ -104,6 +115,7 @@ catalog_session_free (CatalogSession *session)
   base_settings_unref (session->settings);
   catalog_unref (session->catalog);
   g_free (session->resolver.schema);
+  g_free (session->resolver.place);
   g_free (session->user);
   g_free (session->owner_pipeline);
   g_free (session);
@@ -165,9 +177,7 @@ catalog_session_use (CatalogSession *session, const char *schema, GError **error
     base_error_set_hint (error, "SHOW SCHEMAS lists them");
     return FALSE;
   }
-  g_free (session->resolver.schema);
-  session->resolver.schema = g_steal_pointer (&folded);
-  session->resolver.base.schema = session->resolver.schema;
+  resolver_set_schema (&session->resolver, g_steal_pointer (&folded));
   return TRUE;
 }
 
@@ -270,6 +280,8 @@ set_not_found_at (CatalogResolver *resolver, const char *const *parts, guint n_p
   base_error_add_param (error, "relationName", full->str);
   if (near_names != NULL)
     base_error_set_hint (error, "did you mean %s?", near_names);
+  else
+    base_error_set_hint (error, "names without a schema are looked up in %s", resolver->place);
   return FALSE;
 }
 
@@ -404,6 +416,7 @@ view_hold_free (gpointer data)
   ViewHold *hold = data;
   sql_arena_unref (hold->arena);
   g_free (hold->resolver.schema);
+  g_free (hold->resolver.place);
   g_free (hold->text);
   g_free (hold->file);
   g_free (hold);

@@ -149,13 +149,16 @@ table_not_found (RelationBinder *binder, const SqlName *name, GError **error)
       "The table or view %s cannot be found. Verify the spelling and correctness of the schema and catalog.",
       text->str);
   base_error_add_param (error, "relationName", text->str);
-  if (binder->resolver != NULL && binder->resolver->klass->list_tables != NULL) {
-    g_auto (GStrv) tables = binder->resolver->klass->list_tables (binder->resolver);
-    g_autofree char *near =
-        tables != NULL ? base_text_near_names (name->parts[name->n - 1].text, (const char *const *) tables, 3) : NULL;
-    if (near != NULL)
-      base_error_set_hint (error, "Did you mean %s?", near);
-  }
+  if (binder->resolver == NULL)
+    return FALSE;
+  g_auto (GStrv) tables =
+      binder->resolver->klass->list_tables != NULL ? binder->resolver->klass->list_tables (binder->resolver) : NULL;
+  g_autofree char *near =
+      tables != NULL ? base_text_near_names (name->parts[name->n - 1].text, (const char *const *) tables, 3) : NULL;
+  if (near != NULL)
+    base_error_set_hint (error, "Did you mean %s?", near);
+  else if (binder->resolver->place != NULL)
+    base_error_set_hint (error, "Names without a schema are looked up in %s.", binder->resolver->place);
   return FALSE;
 }
 

@@ -97,6 +97,7 @@ struct RelationResolver {
   const char *catalog; /* current_catalog(); NULL = "spark_catalog" */
   const char *schema;  /* current_schema(); NULL = "default" */
   const char *user;    /* current_user(); NULL = "" */
+  const char *place;   /* (nullable): where names are looked up, for who misses one */
 };
 
 G_END_DECLS

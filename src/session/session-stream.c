@@ -191,10 +191,11 @@ init_resolver (Work *work)
   SluiceSession *session = work->session;
   RelationResolver *names = catalog_session_resolver (session->names);
 
-  work->resolver = (StreamResolver){ .base = { &stream_resolver_class, names->catalog, names->schema, names->user },
-                                     .session = session,
-                                     .progress = work->progress,
-                                     .no_limits = work->stream->trigger == SESSION_TRIGGER_ONCE };
+  work->resolver =
+      (StreamResolver){ .base = { &stream_resolver_class, names->catalog, names->schema, names->user, names->place },
+                        .session = session,
+                        .progress = work->progress,
+                        .no_limits = work->stream->trigger == SESSION_TRIGGER_ONCE };
   work->resolver.sources = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_source_free);
   work->context = (RelationContext){ .resolver = &work->resolver.base,
                                      .settings = session->settings,

@@ -52,6 +52,9 @@ near_names_come_best_first (void)
 
   g_assert_cmpstr (near, ==, "`customers`, `customer`");
   g_assert_null (base_text_near_names ("zzz", candidates, 2));
+  g_free (near);
+  near = base_text_near_names ("t2", (const char *const[]){ "sales.t2", "t9", "sales.t3", NULL }, 3);
+  g_assert_cmpstr (near, ==, "`sales.t2`, `t9`");
 }
 
 static void
