@@ -3,27 +3,6 @@
 #include "base-text.h"
 #include "duck-type.h"
 
-static gboolean
-has_float (const BaseType *type)
-{
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_FLOAT:
-  case BASE_TYPE_DOUBLE:
-    return TRUE;
-  case BASE_TYPE_ARRAY:
-    return has_float (base_type_element (type));
-  case BASE_TYPE_MAP:
-    return has_float (base_type_key (type)) || has_float (base_type_value (type));
-  case BASE_TYPE_STRUCT:
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (has_float (base_type_field (type, i)->type))
-        return TRUE;
-    return FALSE;
-  default:
-    return FALSE;
-  }
-}
-
 static void append_value (GString *out, const char *expr, const BaseType *from, const BaseType *to, guint depth);
 
 static void
@@ -59,7 +38,7 @@ append_value (GString *out, const char *expr, const BaseType *from, const BaseTy
   g_autofree char *item = g_strdup_printf ("x%u", depth);
   gboolean equal = g_str_equal (from_text, to_text);
 
-  if (equal && !has_float (to)) {
+  if (equal && !base_type_holds (to, BASE_TYPE_FLOAT) && !base_type_holds (to, BASE_TYPE_DOUBLE)) {
     g_string_append (out, expr);
   } else if (kind == BASE_TYPE_FLOAT || kind == BASE_TYPE_DOUBLE) {
     g_string_append_printf (out, "CASE WHEN %s = 0 THEN 0::%s ELSE %s::%s END", expr, to_text, expr, to_text);

@@ -269,23 +269,30 @@ base_type_is_nested (const BaseType *type)
 }
 
 gboolean
-base_type_is_orderable (const BaseType *type)
+base_type_holds (const BaseType *type, BaseTypeKind kind)
 {
+  if (type->kind == kind)
+    return TRUE;
   switch (type->kind) {
-  case BASE_TYPE_MAP:
-  case BASE_TYPE_VARIANT:
-  case BASE_TYPE_INTERVAL_CALENDAR:
-    return FALSE;
   case BASE_TYPE_ARRAY:
-    return base_type_is_orderable (type->element);
+    return base_type_holds (type->element, kind);
+  case BASE_TYPE_MAP:
+    return base_type_holds (base_type_key (type), kind) || base_type_holds (base_type_value (type), kind);
   case BASE_TYPE_STRUCT:
     for (guint i = 0; i < type->fields->len; i++)
-      if (!base_type_is_orderable (base_type_field (type, i)->type))
-        return FALSE;
-    return TRUE;
+      if (base_type_holds (base_type_field (type, i)->type, kind))
+        return TRUE;
+    return FALSE;
   default:
-    return TRUE;
+    return FALSE;
   }
+}
+
+gboolean
+base_type_is_orderable (const BaseType *type)
+{
+  return !base_type_holds (type, BASE_TYPE_MAP) && !base_type_holds (type, BASE_TYPE_VARIANT) &&
+         !base_type_holds (type, BASE_TYPE_INTERVAL_CALENDAR);
 }
 
 static gboolean

@@ -94,6 +94,8 @@ int base_type_field_index (const BaseType *type, const char *name, gboolean igno
 gboolean base_type_is_numeric (const BaseType *type);
 gboolean base_type_is_integral (const BaseType *type);
 gboolean base_type_is_nested (const BaseType *type); /* array, map, struct */
+/* Whether @type, or a type anywhere inside it, is of @kind. */
+gboolean base_type_holds (const BaseType *type, BaseTypeKind kind);
 /* §5.2 of autocdc.md: no MAP and no VARIANT anywhere inside. */
 gboolean base_type_is_orderable (const BaseType *type);
 

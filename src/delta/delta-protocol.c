@@ -276,26 +276,6 @@ delta_protocol_with_versions (DeltaProtocol *protocol, int reader_version, int w
   return protocol_of_features (names, reader);
 }
 
-static gboolean
-type_holds (const BaseType *type, BaseTypeKind kind)
-{
-  if (base_type_kind (type) == kind)
-    return TRUE;
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_ARRAY:
-    return type_holds (base_type_element (type), kind);
-  case BASE_TYPE_MAP:
-    return type_holds (base_type_key (type), kind) || type_holds (base_type_value (type), kind);
-  case BASE_TYPE_STRUCT:
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (type_holds (base_type_field (type, i)->type, kind))
-        return TRUE;
-    return FALSE;
-  default:
-    return FALSE;
-  }
-}
-
 gboolean
 delta_metadata_has_field_key (DeltaMetadata *metadata, const char *key)
 {
@@ -347,11 +327,12 @@ active_features (DeltaMetadata *metadata, DeltaProtocol *protocol)
     { "deletionVectors", delta_metadata_deletion_vectors (metadata) },
     { "rowTracking", delta_metadata_row_tracking (metadata) },
     { "inCommitTimestamp", delta_metadata_commit_timestamps (metadata) },
-    { "timestampNtz", type_holds (schema, BASE_TYPE_TIMESTAMP_NTZ) },
+    { "timestampNtz", base_type_holds (schema, BASE_TYPE_TIMESTAMP_NTZ) },
     { "typeWidening", delta_metadata_bool (metadata, "delta.enableTypeWidening", FALSE) &&
                           !delta_protocol_has (protocol, "typeWidening-preview") },
     { "v2Checkpoint", is_checkpoint_policy_v2 (metadata) },
-    { "variantType", type_holds (schema, BASE_TYPE_VARIANT) && !delta_protocol_has (protocol, "variantType-preview") },
+    { "variantType",
+      base_type_holds (schema, BASE_TYPE_VARIANT) && !delta_protocol_has (protocol, "variantType-preview") },
     { "variantShredding", delta_metadata_bool (metadata, "delta.enableVariantShredding", FALSE) },
     { "icebergCompatV1", delta_metadata_bool (metadata, "delta.enableIcebergCompatV1", FALSE) },
     { "icebergCompatV2", delta_metadata_bool (metadata, "delta.enableIcebergCompatV2", FALSE) },

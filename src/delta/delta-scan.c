@@ -282,26 +282,6 @@ collect_items (Builder *builder, GError **error)
 
 /* Reading columns ----------------------------------------------------------------------------------------------------- */
 
-static gboolean
-holds_timestamp (const BaseType *type)
-{
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_TIMESTAMP:
-    return TRUE;
-  case BASE_TYPE_ARRAY:
-    return holds_timestamp (base_type_element (type));
-  case BASE_TYPE_MAP:
-    return holds_timestamp (base_type_key (type)) || holds_timestamp (base_type_value (type));
-  case BASE_TYPE_STRUCT:
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (holds_timestamp (base_type_field (type, i)->type))
-        return TRUE;
-    return FALSE;
-  default:
-    return FALSE;
-  }
-}
-
 /* Whether footers must be read: for ids, for timestamps that may be stored without a zone, and for types that became wider. */
 static gboolean
 needs_footers (Builder *builder)
@@ -312,12 +292,13 @@ needs_footers (Builder *builder)
     guint column = builder->request->columns[i].column;
     if (delta_metadata_is_partition_column (builder->metadata, column))
       continue;
-    if (builder->mapping == DELTA_MAPPING_ID || holds_timestamp (base_type_field (schema, column)->type) ||
+    if (builder->mapping == DELTA_MAPPING_ID ||
+        base_type_holds (base_type_field (schema, column)->type, BASE_TYPE_TIMESTAMP) ||
         delta_field_has_type_changes (base_type_field (schema, column)))
       return TRUE;
   }
   for (guint i = 0; i < builder->request->n_hidden; i++)
-    if (holds_timestamp (builder->request->hidden[i].type))
+    if (base_type_holds (builder->request->hidden[i].type, BASE_TYPE_TIMESTAMP))
       return TRUE;
   return FALSE;
 }

@@ -325,29 +325,20 @@ text_schema (void)
 /* ---- hints, growth ---- */
 
 static gboolean
-has_temporal_inside (const BaseType *type, gboolean inside)
+has_temporal_inside (const BaseType *type)
 {
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_DATE:
-  case BASE_TYPE_TIMESTAMP:
-  case BASE_TYPE_TIMESTAMP_NTZ:
-  case BASE_TYPE_INTERVAL_YEAR_MONTH:
-  case BASE_TYPE_INTERVAL_DAY_TIME:
-  case BASE_TYPE_INTERVAL_CALENDAR:
-  case BASE_TYPE_VARIANT:
-    return inside;
-  case BASE_TYPE_ARRAY:
-    return has_temporal_inside (base_type_element (type), TRUE);
-  case BASE_TYPE_MAP:
-    return has_temporal_inside (base_type_key (type), TRUE) || has_temporal_inside (base_type_value (type), TRUE);
-  case BASE_TYPE_STRUCT:
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (has_temporal_inside (base_type_field (type, i)->type, TRUE))
-        return TRUE;
-    return FALSE;
-  default:
-    return FALSE;
-  }
+  static const BaseTypeKind kinds[] = { BASE_TYPE_DATE,
+                                        BASE_TYPE_TIMESTAMP,
+                                        BASE_TYPE_TIMESTAMP_NTZ,
+                                        BASE_TYPE_INTERVAL_YEAR_MONTH,
+                                        BASE_TYPE_INTERVAL_DAY_TIME,
+                                        BASE_TYPE_INTERVAL_CALENDAR,
+                                        BASE_TYPE_VARIANT };
+
+  for (guint i = 0; base_type_is_nested (type) && i < G_N_ELEMENTS (kinds); i++)
+    if (base_type_holds (type, kinds[i]))
+      return TRUE;
+  return FALSE;
 }
 
 static gboolean
@@ -357,7 +348,7 @@ check_types (const FilesOptions *options, const BaseType *schema, GError **error
     return TRUE;
   for (guint i = 0; i < base_type_n_fields (schema); i++) {
     const BaseField *field = base_type_field (schema, i);
-    if (!has_temporal_inside (field->type, FALSE))
+    if (!has_temporal_inside (field->type))
       continue;
     base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                     "The column \"%s\" of JSON files holds dates, timestamps or intervals inside a nested type",

@@ -207,26 +207,6 @@ lower_native (RelationPrinter *printer, const char *operand, const BaseType *fro
   return TRUE;
 }
 
-static gboolean
-holds_variant (const BaseType *type)
-{
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_VARIANT:
-    return TRUE;
-  case BASE_TYPE_ARRAY:
-    return holds_variant (base_type_element (type));
-  case BASE_TYPE_MAP:
-    return holds_variant (base_type_value (type));
-  case BASE_TYPE_STRUCT:
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (holds_variant (base_type_field (type, i)->type))
-        return TRUE;
-    return FALSE;
-  default:
-    return FALSE;
-  }
-}
-
 /* `'epoch'` and `'today'` in a literal are constants in Spark, not dates to parse. Returns: (transfer full) (nullable): the text
  * of the constant. */
 static char *
@@ -275,7 +255,7 @@ relation_cast_lower (RelationPrinter *printer, const char *operand, const BaseTy
       return TRUE;
     }
   }
-  if (holds_variant (from) || holds_variant (to))
+  if (base_type_holds (from, BASE_TYPE_VARIANT) || base_type_holds (to, BASE_TYPE_VARIANT))
     return base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "a cast of VARIANT is not supported");
   const char *kernel = relation_printer_kernel (printer, "sluice_cast", to, error);
   if (kernel == NULL)

@@ -70,20 +70,6 @@ spec_of (const RelationExpr *call)
   return spec;
 }
 
-static gboolean
-holds_variant (const BaseType *type)
-{
-  if (base_type_kind (type) == BASE_TYPE_ARRAY)
-    return holds_variant (base_type_element (type));
-  if (base_type_kind (type) == BASE_TYPE_MAP)
-    return holds_variant (base_type_value (type));
-  if (base_type_kind (type) == BASE_TYPE_STRUCT)
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (holds_variant (base_type_field (type, i)->type))
-        return TRUE;
-  return base_type_kind (type) == BASE_TYPE_VARIANT;
-}
-
 /* from_json(text, schema[, options]) */
 static gboolean
 bind_from_json (RelationCall *call, GError **error)
@@ -101,7 +87,7 @@ bind_from_json (RelationCall *call, GError **error)
     type = sql_parse_schema (schema->text, (gssize) schema->size, error);
   if (type == NULL)
     return FALSE;
-  if (holds_variant (type))
+  if (base_type_holds (type, BASE_TYPE_VARIANT))
     return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "from_json to VARIANT is not supported");
   call->n_args = 1;
   call->nullable = TRUE;
@@ -126,7 +112,7 @@ bind_to_json (RelationCall *call, GError **error)
                ? relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
                                       "to_json of VARIANT is not supported")
                : relation_call_type_error (call, 0, "STRUCT, ARRAY or MAP", error);
-  if (holds_variant (call->args[0]->type))
+  if (base_type_holds (call->args[0]->type, BASE_TYPE_VARIANT))
     return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "to_json of VARIANT is not supported");
   if (!keep_options (call, 1, error))
     return FALSE;

@@ -18,25 +18,13 @@ bind_bytes (RelationCall *call, GError **error)
 }
 
 static gboolean
-holds (const BaseType *type, BaseTypeKind kind)
-{
-  if (base_type_kind (type) == BASE_TYPE_ARRAY)
-    return holds (base_type_element (type), kind);
-  if (base_type_kind (type) == BASE_TYPE_STRUCT)
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (holds (base_type_field (type, i)->type, kind))
-        return TRUE;
-  return base_type_kind (type) == kind;
-}
-
-static gboolean
 bind_hash (RelationCall *call, GError **error)
 {
   for (guint i = 0; i < call->n_args; i++) {
-    if (holds (call->args[i]->type, BASE_TYPE_MAP))
+    if (base_type_holds (call->args[i]->type, BASE_TYPE_MAP))
       return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_HASH_MAP_TYPE, "`%s` does not take a map",
                                   call->name);
-    if (holds (call->args[i]->type, BASE_TYPE_VARIANT))
+    if (base_type_holds (call->args[i]->type, BASE_TYPE_VARIANT))
       return relation_call_error (call, error, SLUICE_ERROR_DATATYPE_MISMATCH_HASH_VARIANT_TYPE,
                                   "`%s` does not take a variant", call->name);
   }
