@@ -148,6 +148,14 @@ add_backlog (json_t *metrics, const StreamBacklog *backlog)
       json_object_set_new (metrics, counts[i].name, json_integer ((json_int_t) counts[i].value));
 }
 
+gboolean
+pipeline_flow_log (PipelineLog *log, const PipelineFlow *flow, PipelineEvent event, GError **error)
+{
+  event.dataset = flow->target->label;
+  event.flow = flow->name;
+  return pipeline_log_write (log, &event, error);
+}
+
 static gboolean
 write_batch_event (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts, GError **error)
 {
@@ -158,8 +166,6 @@ write_batch_event (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts,
   PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
                           .type = "flow_progress",
                           .message = message,
-                          .dataset = work->flow->target->label,
-                          .flow = work->flow->name,
                           .flow_id = work->progress != NULL ? stream_progress_run_id (work->progress) : NULL,
                           .batch = batch,
                           .details = details,
@@ -167,7 +173,7 @@ write_batch_event (Work *work, gint64 batch, json_t *metrics, GPtrArray *counts,
 
   work->totals->n_batches++;
   work->totals->n_dropped += n_dropped;
-  return pipeline_log_write (work->run->log, &event, error);
+  return pipeline_flow_log (work->run->log, work->flow, event, error);
 }
 
 static gboolean
@@ -179,11 +185,9 @@ write_warnings (Work *work, const PipelineBinding *binding, GError **error)
     PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
                             .type = "flow_progress",
                             .message = g_ptr_array_index (warnings, i),
-                            .dataset = work->flow->target->label,
-                            .flow = work->flow->name,
                             .batch = -1,
                             .details = json_pack ("{s:s}", "status", "RUNNING") };
-    if (!pipeline_log_write (work->run->log, &event, error))
+    if (!pipeline_flow_log (work->run->log, work->flow, event, error))
       return FALSE;
   }
   return TRUE;
@@ -213,11 +217,9 @@ compact_target (Work *work, GError **error)
   PipelineEvent event = { .level = good ? PIPELINE_LEVEL_INFO : PIPELINE_LEVEL_WARN,
                           .type = "flow_progress",
                           .message = message,
-                          .dataset = work->flow->target->label,
-                          .flow = work->flow->name,
                           .batch = -1,
                           .details = json_pack ("{s:s}", "status", "RUNNING") };
-  return pipeline_log_write (work->run->log, &event, error);
+  return pipeline_flow_log (work->run->log, work->flow, event, error);
 }
 
 static gboolean
@@ -381,12 +383,10 @@ warn_of_ties (Work *work, gint64 batch, guint64 n_ties, GError **error)
   PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
                           .type = "flow_progress",
                           .message = message,
-                          .dataset = work->flow->target->label,
-                          .flow = work->flow->name,
                           .flow_id = stream_progress_run_id (work->progress),
                           .batch = batch,
                           .details = json_pack ("{s:s}", "status", "RUNNING") };
-  return pipeline_log_write (work->run->log, &event, error);
+  return pipeline_flow_log (work->run->log, work->flow, event, error);
 }
 
 static gboolean
@@ -476,12 +476,10 @@ write_skipped (Work *work, GError **error)
     PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
                             .type = "flow_progress",
                             .message = message,
-                            .dataset = work->flow->target->label,
-                            .flow = work->flow->name,
                             .batch = -1,
                             .details = json_pack ("{s:s, s:{s:I}}", "status", "RUNNING", "metrics",
                                                   "num_skipped_commits", (json_int_t) sources[i]->n_skipped) };
-    if (!pipeline_log_write (work->run->log, &event, error))
+    if (!pipeline_flow_log (work->run->log, work->flow, event, error))
       return FALSE;
   }
   return TRUE;
@@ -600,13 +598,11 @@ write_version_event (Work *work, const AutoCdcSnapshotDone *done, GError **error
   PipelineEvent event = { .level = done->skipped ? PIPELINE_LEVEL_WARN : PIPELINE_LEVEL_INFO,
                           .type = "operation_progress",
                           .message = message,
-                          .dataset = work->flow->target->label,
-                          .flow = work->flow->name,
                           .flow_id = stream_progress_run_id (work->progress),
                           .batch = -1,
                           .details = details };
 
-  return pipeline_log_write (work->run->log, &event, error);
+  return pipeline_flow_log (work->run->log, work->flow, event, error);
 }
 
 static gboolean
@@ -716,14 +712,10 @@ write_planning_event (Work *work, const MviewDecision *decision, GError **error)
   }
   json_t *details = json_pack ("{s:[{s:s, s:b, s:b, s:o}]}", "technique_information", "maintenance_type", name,
                                "is_chosen", 1, "is_applicable", 1, "incrementalization_issues", issues);
-  PipelineEvent event = { .level = PIPELINE_LEVEL_INFO,
-                          .type = "planning_information",
-                          .message = message,
-                          .dataset = work->flow->target->label,
-                          .flow = work->flow->name,
-                          .batch = -1,
-                          .details = details };
-  return pipeline_log_write (work->run->log, &event, error);
+  PipelineEvent event = {
+    .level = PIPELINE_LEVEL_INFO, .type = "planning_information", .message = message, .batch = -1, .details = details
+  };
+  return pipeline_flow_log (work->run->log, work->flow, event, error);
 }
 
 /* Text that changes with the definition: the query, where it stands, declared columns and expectations. */

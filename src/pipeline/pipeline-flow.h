@@ -45,6 +45,9 @@ gboolean pipeline_flow_run (const PipelineRun *run, const PipelineFlow *flow, Pi
 /* Whether nothing is left to do for ever: a once flow that was complete before this update. Its target must be set up. */
 gboolean pipeline_flow_is_done (const PipelineRun *run, const PipelineFlow *flow, gboolean *done, GError **error);
 
+/* Writes an event of a flow: its name and that of its dataset are filled in. */
+gboolean pipeline_flow_log (PipelineLog *log, const PipelineFlow *flow, PipelineEvent event, GError **error);
+
 /* The run id of a flow's progress; (transfer full) (nullable): it never ran. */
 char *pipeline_flow_id (const PipelineRun *run, const PipelineFlow *flow);
 

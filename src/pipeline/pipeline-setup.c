@@ -71,11 +71,9 @@ warn_of_repeat (const PipelineRun *run, const PipelineFlow *flow, const StreamPr
   PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
                           .type = "flow_progress",
                           .message = message,
-                          .dataset = flow->target->label,
-                          .flow = flow->name,
                           .batch = -1,
                           .details = json_pack ("{s:s}", "status", "QUEUED") };
-  return pipeline_log_write (run->log, &event, error);
+  return pipeline_flow_log (run->log, flow, event, error);
 }
 
 /* Flows whose progress is about a table that is gone (dropped, or lost with its directory) begin anew with the one that is made now:

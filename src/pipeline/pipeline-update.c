@@ -190,14 +190,12 @@ write_flow_event (Update *update, const FlowState *state, PipelineFlowStatus sta
                                                                      : PIPELINE_LEVEL_INFO,
                           .type = "flow_progress",
                           .message = message,
-                          .dataset = state->flow->target->label,
-                          .flow = state->flow->name,
                           .flow_id = flow_id,
                           .batch = -1,
                           .details = json_pack ("{s:s}", "status", text),
                           .failure = failure };
 
-  return pipeline_log_write (update->log, &event, error);
+  return pipeline_flow_log (update->log, state->flow, event, error);
 }
 
 static json_t *
@@ -317,11 +315,9 @@ write_flow_warnings (Update *update, const PipelineFlow *flow, GError **error)
     PipelineEvent event = { .level = PIPELINE_LEVEL_WARN,
                             .type = "flow_definition",
                             .message = g_ptr_array_index (warnings, i),
-                            .dataset = flow->target->label,
-                            .flow = flow->name,
                             .batch = -1,
                             .details = json_object () };
-    if (!pipeline_log_write (update->log, &event, error))
+    if (!pipeline_flow_log (update->log, flow, event, error))
       return FALSE;
   }
   return TRUE;
@@ -336,8 +332,6 @@ write_flow_definition (Update *update, const PipelineFlow *flow, GError **error)
   g_autofree char *message = g_strdup_printf ("Flow '%s' defined.", flow->name);
   PipelineEvent event = { .type = "flow_definition",
                           .message = message,
-                          .dataset = flow->target->label,
-                          .flow = flow->name,
                           .batch = -1,
                           .details =
                               json_pack ("{s:o, s:s, s:s, s:s, s:s, s:b, s:o}", "input_datasets",
@@ -346,7 +340,7 @@ write_flow_definition (Update *update, const PipelineFlow *flow, GError **error)
                                          pipeline_flow_is_snapshot (flow) ? "SNAPSHOT_CHANGE" : types[flow->kind],
                                          "schema", ddl, "language", "SQL", "once", flow->once, "comment",
                                          flow->comment != NULL ? json_string (flow->comment) : json_null ()) };
-  return pipeline_log_write (update->log, &event, error) && write_flow_warnings (update, flow, error);
+  return pipeline_flow_log (update->log, flow, event, error) && write_flow_warnings (update, flow, error);
 }
 
 static gboolean
