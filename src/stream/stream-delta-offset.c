@@ -138,29 +138,35 @@ stream_delta_origin (StreamSource *base, json_t **offset, GError **error)
   return TRUE;
 }
 
+static gboolean
+check_table (const StreamDelta *stream, const StreamDeltaOffset *offset, GError **error)
+{
+  const char *id = delta_metadata_id (delta_snapshot_metadata (stream->snapshot));
+
+  if (strcmp (offset->table_id, id) == 0)
+    return TRUE;
+  base_error_set (error, SLUICE_ERROR_DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE,
+                  "The streaming query was reading from an unexpected Delta table (id = '%s'). It used to read from "
+                  "another Delta table (id = '%s') according to the checkpoint",
+                  id, offset->table_id);
+  base_error_add_param (error, "newTableId", id);
+  base_error_add_param (error, "oldTableId", offset->table_id);
+  base_error_set_hint (error, "the source was made anew; a full refresh of the target starts the stream from its "
+                              "beginning; sluice run --reset-checkpoint FLOW, or a new checkpoint, does so and keeps "
+                              "the target's rows");
+  return FALSE;
+}
+
 /* @last as an offset of this table, or the first one when it is NULL. */
 static gboolean
 offset_after (const StreamDelta *stream, const json_t *last, StreamDeltaOffset *offset, GError **error)
 {
-  const char *id = delta_metadata_id (delta_snapshot_metadata (stream->snapshot));
   g_auto (StreamDeltaOffset) read = { 0 };
 
   if (last == NULL)
     return first_offset (stream, offset, error);
-  if (!stream_delta_offset_read (last, &read, error))
+  if (!stream_delta_offset_read (last, &read, error) || !check_table (stream, &read, error))
     return FALSE;
-  if (strcmp (read.table_id, id) != 0) {
-    base_error_set (error, SLUICE_ERROR_DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE,
-                    "The streaming query was reading from an unexpected Delta table (id = '%s'). It used to read from "
-                    "another Delta table (id = '%s') according to the checkpoint",
-                    id, read.table_id);
-    base_error_add_param (error, "newTableId", id);
-    base_error_add_param (error, "oldTableId", read.table_id);
-    base_error_set_hint (error, "the source was made anew; a full refresh of the target starts the stream from its "
-                                "beginning; sluice run --reset-checkpoint FLOW, or a new checkpoint, does so and keeps "
-                                "the target's rows");
-    return FALSE;
-  }
   *offset = read;
   read = (StreamDeltaOffset){ 0 };
   return TRUE;
@@ -399,7 +405,8 @@ stream_delta_batch (StreamDelta *stream, const json_t *last, const json_t *next,
 
   if (next == NULL || (last != NULL && json_equal (last, next)))
     return TRUE;
-  if (!stream_delta_offset_read (next, &to, error))
+  /* A batch that was planned for a table that is gone must not read the versions of another one. */
+  if (!stream_delta_offset_read (next, &to, error) || !check_table (stream, &to, error))
     return FALSE;
   if (last != NULL ? !stream_delta_offset_read (last, &from, error) : !first_begin (stream, &to, &from, error))
     return FALSE;
