@@ -51,35 +51,26 @@ field_error (RelationCall *call, const char *field, GError **error)
 static gboolean
 bind_interval_field (RelationCall *call, const Field *field, const char *name, GError **error)
 {
+  static const struct {
+    const char *lower;
+    BaseTypeKind kind;
+  } whole[] = {
+    [BASE_INTERVAL_YEAR] = { "CAST($2 // 12 AS INTEGER)", BASE_TYPE_INTEGER },
+    [BASE_INTERVAL_MONTH] = { "CAST($2 % 12 AS TINYINT)", BASE_TYPE_BYTE },
+    [BASE_INTERVAL_DAY] = { "CAST($2 // 86400000000 AS INTEGER)", BASE_TYPE_INTEGER },
+    [BASE_INTERVAL_HOUR] = { "CAST($2 // 3600000000 % 24 AS TINYINT)", BASE_TYPE_BYTE },
+    [BASE_INTERVAL_MINUTE] = { "CAST($2 // 60000000 % 60 AS TINYINT)", BASE_TYPE_BYTE },
+  };
   gboolean months = relation_arg_kind (call, 1) == BASE_TYPE_INTERVAL_YEAR_MONTH;
   if (field == NULL || field->interval < 0 || (field->interval <= BASE_INTERVAL_MONTH) != months ||
       relation_arg_kind (call, 1) == BASE_TYPE_INTERVAL_CALENDAR)
     return field_error (call, name, error);
-  switch (field->interval) {
-  case BASE_INTERVAL_YEAR:
-    call->data = "CAST($2 // 12 AS INTEGER)";
-    relation_call_set_kind (call, BASE_TYPE_INTEGER);
-    break;
-  case BASE_INTERVAL_MONTH:
-    call->data = "CAST($2 % 12 AS TINYINT)";
-    relation_call_set_kind (call, BASE_TYPE_BYTE);
-    break;
-  case BASE_INTERVAL_DAY:
-    call->data = "CAST($2 // 86400000000 AS INTEGER)";
-    relation_call_set_kind (call, BASE_TYPE_INTEGER);
-    break;
-  case BASE_INTERVAL_HOUR:
-    call->data = "CAST($2 // 3600000000 % 24 AS TINYINT)";
-    relation_call_set_kind (call, BASE_TYPE_BYTE);
-    break;
-  case BASE_INTERVAL_MINUTE:
-    call->data = "CAST($2 // 60000000 % 60 AS TINYINT)";
-    relation_call_set_kind (call, BASE_TYPE_BYTE);
-    break;
-  default:
+  if (field->interval < (int) G_N_ELEMENTS (whole)) {
+    call->data = whole[field->interval].lower;
+    relation_call_set_kind (call, whole[field->interval].kind);
+  } else {
     call->data = "CAST(CAST($2 % 60000000 AS DECIMAL(18,0)) * 0.000001 AS DECIMAL(8,6))";
     relation_call_set_type (call, base_type_decimal (8, 6));
-    break;
   }
   return TRUE;
 }
