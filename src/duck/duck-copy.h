@@ -13,7 +13,8 @@ typedef struct {
   gint compression_level;  /* of zstd; 0 = its default */
   const char *field_ids;   /* (nullable): text of FIELD_IDS, `{"a": 1, "s": {__duckdb_field_id: 2, "x": 3}}` */
   gint64 row_group_rows;   /* 0 = DuckDB's default (122,880) */
-  /* For files with BLOBs: DuckDB 1.5.5 asks their Bloom filters for the printed form of the value, and so overlooks rows. */
+  /* For files with BLOBs, FLOATs and DOUBLEs: DuckDB 1.5.5 asks their Bloom filters for the printed form of a BLOB, and for the bits of a number, which
+   * are others of 0.0 and -0.0, and so overlooks rows. */
   gboolean no_bloom_filters;
   gint64 dictionary_rows; /* most values of a column's dictionary; 0 = a fifth of a full row group */
   /* Several files: @path is then a directory that exists. At most one of the three; files without rows are not reported. */

@@ -24,11 +24,14 @@ codec_level (WriteBatch *batch)
   return g_str_equal (write_batch_codec (batch), "zstd") ? 1 : 0;
 }
 
+/* Whether DuckDB would overlook rows by Bloom filters: see DuckCopyOptions. */
 static gboolean
-has_binary (WriteLayout *layout)
+filters_mislead (WriteLayout *layout)
 {
   for (guint i = 0; i < write_layout_n_columns (layout); i++) {
-    if (base_type_kind (write_layout_column (layout, i)->field->type) == BASE_TYPE_BINARY)
+    BaseTypeKind kind = base_type_kind (write_layout_column (layout, i)->field->type);
+
+    if (kind == BASE_TYPE_BINARY || kind == BASE_TYPE_FLOAT || kind == BASE_TYPE_DOUBLE)
       return TRUE;
   }
   return FALSE;
@@ -253,7 +256,7 @@ run_new (WriteBatch *batch, const WriteStage *stage, GError **error)
     .compression_level = codec_level (batch),
     .field_ids = run->field_ids,
     .dictionary_rows = stage->moved_like == NULL ? dictionary_rows (batch) : 0,
-    .no_bloom_filters = has_binary (batch->layout),
+    .no_bloom_filters = filters_mislead (batch->layout),
     .partition_by = n_partitions > 0 ? (const char *const *) run->partition_by : NULL,
   };
   if (stage->moved_like != NULL)
@@ -358,7 +361,7 @@ write_batch_side_file (WriteBatch *batch, const char *directory, const char *sql
     return FALSE;
   DuckCopyOptions options = { .compression = write_batch_codec (batch),
                               .compression_level = codec_level (batch),
-                              .no_bloom_filters = has_binary (batch->layout) };
+                              .no_bloom_filters = filters_mislead (batch->layout) };
   g_autoptr (GPtrArray) files =
       duck_session_copy_parquet (batch->session, sql, scratch, &options, batch->cancel, error);
   const DuckCopyFile *copied = files != NULL && files->len > 0 ? g_ptr_array_index (files, 0) : NULL;
