@@ -595,24 +595,6 @@ autocdc_set_shows (AutoCdcWork *work, const char *fact)
   autocdc_work_take (work, "shows", g_steal_pointer (&shows));
 }
 
-static gboolean
-has_map (const BaseType *type)
-{
-  switch (base_type_kind (type)) {
-  case BASE_TYPE_MAP:
-    return TRUE;
-  case BASE_TYPE_ARRAY:
-    return has_map (base_type_element (type));
-  case BASE_TYPE_STRUCT:
-    for (guint i = 0; i < base_type_n_fields (type); i++)
-      if (has_map (base_type_field (type, i)->type))
-        return TRUE;
-    return FALSE;
-  default:
-    return FALSE;
-  }
-}
-
 /* Values that are the same have the same hash: entries of maps may be in any order. */
 void
 autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table)
@@ -622,7 +604,7 @@ autocdc_append_hash (const AutoCdcWork *work, GString *out, const char *table)
   for (guint i = 0; i < n; i++) {
     const BaseType *type = autocdc_work_field (work, i)->type;
     g_autofree char *column = g_strdup_printf ("%s.v%u", table, i);
-    g_autofree char *key = has_map (type) ? relation_tie_key (column, type) : NULL;
+    g_autofree char *key = base_type_holds (type, BASE_TYPE_MAP) ? relation_tie_key (column, type) : NULL;
 
     g_string_append_printf (out, "%s%s", i ? ", " : "(hash(", key ? key : column);
   }
