@@ -42,8 +42,7 @@ autocdc_find_before (AutoCdcWork *work, DeltaSnapshot *snapshot, GError **error)
   g_autoptr (GString) set = g_string_new (NULL);
   gint64 n_rows;
 
-  if (work->plan->type != AUTOCDC_SCD2 || !work->from_anchor || !work->has_rows ||
-      (!work->is_partial && work->has_one_set && g_bytes_equal (work->sets->pdata[0], all)))
+  if (work->plan->type != AUTOCDC_SCD2 || !work->from_anchor || !work->has_rows || autocdc_facts_author_all (work))
     return TRUE;
   if (!autocdc_work_count (work, "SELECT count(*) FROM {rows}", &n_rows, error))
     return FALSE;

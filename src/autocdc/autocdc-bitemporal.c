@@ -61,9 +61,8 @@ static const char *
 timed_facts (const AutoCdcWork *work)
 {
   return work->is_partial
-             ? "SELECT * EXCLUDE (next_known, next_delete), CASE WHEN d THEN next_known ELSE next_delete END AS later "
-               "FROM"
-               " (SELECT *, min(p) OVER w AS next_known, min(p) FILTER (d) OVER w AS next_delete FROM {facts}"
+             ? "SELECT * EXCLUDE (next_known, next_delete), CASE WHEN d THEN next_known ELSE next_delete END AS later"
+               " FROM (SELECT *, min(p) OVER w AS next_known, min(p) FILTER (d) OVER w AS next_delete FROM {facts}"
                " WINDOW w AS (PARTITION BY {K}, o ORDER BY p GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING))"
              : "SELECT *, min(p) OVER (PARTITION BY {K}, o ORDER BY p"
                " GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS later FROM {facts}";
@@ -138,9 +137,9 @@ static gboolean
 begin_round (AutoCdcWork *work, gboolean from_anchor, GError **error)
 {
   if (!autocdc_work_make (work, "round",
-                          "SELECT {K}, p, y, n - {done} AS n, lead(y) OVER w AS next, CASE WHEN min(o) OVER k > "
-                          "changed THEN min(o) OVER k ELSE changed END AS changed,"
-                          " min(o) OVER k AS o FROM {instants} WHERE n > {done} AND n <= {done} + {at once}"
+                          "SELECT {K}, p, y, n - {done} AS n, lead(y) OVER w AS next, min(o) OVER k AS o,"
+                          " CASE WHEN min(o) OVER k > changed THEN min(o) OVER k ELSE changed END AS changed"
+                          " FROM {instants} WHERE n > {done} AND n <= {done} + {at once}"
                           " WINDOW k AS (PARTITION BY {K}), w AS (PARTITION BY {K} ORDER BY n)",
                           NULL, error))
     return FALSE;
@@ -179,12 +178,13 @@ set_number (AutoCdcWork *work, const char *piece, gint64 number)
   autocdc_work_set (work, piece, text);
 }
 
+#define OVER "SELECT * EXCLUDE (more) FROM {latest} WHERE ye IS NOT NULL OR NOT more"
+
 static gboolean
 tell_in_rounds (AutoCdcWork *work, gint64 at_once, gint64 n_rounds, GError **error)
 {
   static const char *const lasting[] = { "settled", "ended", "believed", NULL };
-  g_autoptr (GBytes) all = autocdc_first_fields (autocdc_work_n_fields (work));
-  gboolean from_anchor = !work->is_partial && work->has_one_set && g_bytes_equal (work->sets->pdata[0], all);
+  gboolean from_anchor = autocdc_facts_author_all (work);
   guint n_relations;
 
   if (!autocdc_work_make (work, "timed", timed_facts (work), NULL, error))
@@ -194,11 +194,7 @@ tell_in_rounds (AutoCdcWork *work, gint64 at_once, gint64 n_rounds, GError **err
   for (gint64 i = 0; i < n_rounds; i++) {
     set_number (work, "done", i * at_once);
     if (!begin_round (work, from_anchor, error) || !tell_round (work, error) ||
-        !end_round (work, i == 0 ? "settled" : "ended",
-                    i < 2 ? "SELECT * EXCLUDE (more) FROM {latest} WHERE ye IS NOT NULL OR NOT more"
-                          : "SELECT * FROM {ended} UNION ALL SELECT * EXCLUDE (more) FROM {latest} WHERE ye IS NOT "
-                            "NULL OR NOT more",
-                    error))
+        !end_round (work, i == 0 ? "settled" : "ended", i < 2 ? OVER : "SELECT * FROM {ended} UNION ALL " OVER, error))
       return FALSE;
     autocdc_work_keep (work, n_relations, lasting);
   }

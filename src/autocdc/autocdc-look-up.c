@@ -530,8 +530,7 @@ autocdc_look_up_known (AutoCdcWork *work, DeltaTable *table, GError **error)
   return autocdc_work_make (
       work, "known",
       "SELECT {K}, max(o) AS sd, max(o) FILTER (NOT d) AS su, bool_or(NOT d OR g > 0) AS has_upsert"
-      " FROM (SELECT t.* FROM"
-      " ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}) GROUP BY {K}",
+      " FROM (SELECT t.* FROM ({state scan}) t SEMI JOIN {keys} q ON {J:t,q} WHERE {T:t.o}) GROUP BY {K}",
       NULL, error);
 }
 

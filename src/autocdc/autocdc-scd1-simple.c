@@ -67,8 +67,8 @@ make_simple (AutoCdcWork *work, gint64 *n_rows, GError **error)
       " OR coalesce((um_stands > ho OR ho IS NULL) AND rr IS NOT NULL AND coalesce(same_hash, true), false) AS complex,"
       " CASE WHEN um_stands IS NOT NULL AND (ho IS NULL OR um_stands > ho)"
       " THEN CASE WHEN rr IS NULL THEN 1 ELSE 3 END"
-      " WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho IS NULL)) THEN 2 ELSE 0 END AS act, false AS "
-      "moves FROM met",
+      " WHEN rr IS NOT NULL AND (floor > ho OR (floor IS NOT NULL AND ho IS NULL)) THEN 2 ELSE 0 END AS act,"
+      " false AS moves FROM met",
       n_rows, error);
 }
 

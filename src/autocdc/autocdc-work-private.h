@@ -158,8 +158,9 @@ void autocdc_append_set (GString *out, GBytes *set);
 GBytes *autocdc_first_fields (guint n);
 /* Whether @set has field @index. */
 gboolean autocdc_set_has (GBytes *set, guint index);
-/* Whether every upsert of the batch authors all fields. */
+/* Whether every upsert of the batch authors all fields; whether every one in play does. */
 gboolean autocdc_batch_authors_all (const AutoCdcWork *work);
+gboolean autocdc_facts_author_all (const AutoCdcWork *work);
 
 /* Over all sets in play. */
 AutoCdcAuthored autocdc_work_authored (const AutoCdcWork *work, guint index);

@@ -161,6 +161,14 @@ autocdc_batch_authors_all (const AutoCdcWork *work)
 }
 
 gboolean
+autocdc_facts_author_all (const AutoCdcWork *work)
+{
+  g_autoptr (GBytes) all = autocdc_first_fields (autocdc_work_n_fields (work));
+
+  return !work->is_partial && work->has_one_set && g_bytes_equal (work->sets->pdata[0], all);
+}
+
+gboolean
 autocdc_work_is_split (const AutoCdcWork *work, guint column)
 {
   for (guint i = 0; i < autocdc_work_n_fields (work); i++)

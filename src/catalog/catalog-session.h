@@ -126,9 +126,9 @@ gboolean catalog_changes_check (CatalogSession *session, const RelationTableRequ
 /* A source over a snapshot: all columns of its schema; `_metadata` hidden. @name: for errors and lineage.
  * Returns: (transfer full). */
 RelationSource *catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name);
-/* Lets such a source read another snapshot of its table from now on. Returns: FALSE, and it reads what it read, where the snapshot has other
- * columns than queries were bound to. */
-gboolean catalog_delta_source_renew (RelationSource *source, DeltaSnapshot *snapshot);
+/* Lets such a source read the newest snapshot of its table from now on, unless that has other columns than queries were bound to. @renewed: (out):
+ * whether that is another version. Errors: those of the log. */
+gboolean catalog_delta_source_renew (RelationSource *source, BaseCancel *cancel, gboolean *renewed, GError **error);
 /* `_metadata` for other leaves over a Delta table: its type; what a scan must give for it, where the request does not ask for it already;
  * and its expression over the scan's outputs. @request: borrows no memory of the snapshot. */
 #define CATALOG_METADATA "_metadata"

@@ -227,15 +227,20 @@ catalog_delta_source_new (DeltaSnapshot *snapshot, const char *name)
 }
 
 gboolean
-catalog_delta_source_renew (RelationSource *base, DeltaSnapshot *snapshot)
+catalog_delta_source_renew (RelationSource *base, BaseCancel *cancel, gboolean *renewed, GError **error)
 {
   DeltaSource *source = (DeltaSource *) base;
+  g_autoptr (DeltaSnapshot) newest = delta_table_snapshot (delta_snapshot_table (source->snapshot), cancel, error);
 
-  if (!base_type_equal (base->schema, delta_snapshot_schema (snapshot), BASE_TYPE_EQUAL_EXACT) ||
-      has_row_ids (source->snapshot) != has_row_ids (snapshot))
+  if (newest == NULL)
     return FALSE;
+  *renewed = delta_snapshot_version (newest) != delta_snapshot_version (source->snapshot) &&
+             base_type_equal (base->schema, delta_snapshot_schema (newest), BASE_TYPE_EQUAL_EXACT) &&
+             has_row_ids (source->snapshot) == has_row_ids (newest);
+  if (!*renewed)
+    return TRUE;
+  base->estimated_rows = delta_snapshot_n_rows (newest);
   delta_snapshot_unref (source->snapshot);
-  source->snapshot = delta_snapshot_ref (snapshot);
-  base->estimated_rows = delta_snapshot_n_rows (snapshot);
+  source->snapshot = g_steal_pointer (&newest);
   return TRUE;
 }

@@ -32,26 +32,12 @@ struct PipelineBinding {
   GPtrArray *resolvers; /* of PlaceResolver */
   GPtrArray *streams;   /* of StreamSource */
   GPtrArray *inputs;    /* of PipelineInput */
-  GPtrArray *statics;   /* of Static */
+  GPtrArray *statics;   /* of RelationSource: batch reads of Delta tables as they are now */
   GPtrArray *warnings;
   GPtrArray *arenas; /* of SqlArena: queries made up here */
   guint view_depth;
   RelationSource *function; /* (nullable) (transfer none): see pipeline_binding_set_function() */
 };
-
-/* A batch read of a Delta table as it is now. */
-typedef struct {
-  RelationSource *source;
-  DeltaSnapshot *snapshot; /* what it reads */
-} Static;
-
-static void
-static_free (Static *input)
-{
-  relation_source_unref (input->source);
-  delta_snapshot_unref (input->snapshot);
-  g_free (input);
-}
 
 static void
 input_free (PipelineInput *input)
@@ -70,7 +56,7 @@ pipeline_binding_new (const PipelineBindingOptions *options)
   binding->resolvers = g_ptr_array_new_with_free_func (g_free);
   binding->streams = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_source_free);
   binding->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) input_free);
-  binding->statics = g_ptr_array_new_with_free_func ((GDestroyNotify) static_free);
+  binding->statics = g_ptr_array_new_with_free_func ((GDestroyNotify) relation_source_unref);
   binding->warnings = g_ptr_array_new_with_free_func (g_free);
   binding->arenas = g_ptr_array_new_with_free_func ((GDestroyNotify) sql_arena_unref);
   return binding;
@@ -136,11 +122,8 @@ read_snapshot (PipelineBinding *binding, DeltaSnapshot *snapshot, gboolean is_pi
 {
   RelationSource *source = catalog_delta_source_new (snapshot, name);
 
-  if (!is_pinned) {
-    Static *input = g_new0 (Static, 1);
-    *input = (Static){ relation_source_ref (source), delta_snapshot_ref (snapshot) };
-    g_ptr_array_add (binding->statics, input);
-  }
+  if (!is_pinned)
+    g_ptr_array_add (binding->statics, relation_source_ref (source));
   return source;
 }
 
@@ -149,18 +132,12 @@ pipeline_binding_renew (PipelineBinding *binding, gboolean *renewed, GError **er
 {
   *renewed = FALSE;
   for (guint i = 0; i < binding->statics->len; i++) {
-    Static *input = g_ptr_array_index (binding->statics, i);
-    g_autoptr (DeltaSnapshot) newest =
-        delta_table_snapshot (delta_snapshot_table (input->snapshot), binding->options.cancel, error);
+    gboolean this_one;
 
-    if (newest == NULL)
+    if (!catalog_delta_source_renew (g_ptr_array_index (binding->statics, i), binding->options.cancel, &this_one,
+                                     error))
       return FALSE;
-    if (delta_snapshot_version (newest) == delta_snapshot_version (input->snapshot) ||
-        !catalog_delta_source_renew (input->source, newest))
-      continue;
-    delta_snapshot_unref (input->snapshot);
-    input->snapshot = g_steal_pointer (&newest);
-    *renewed = TRUE;
+    *renewed = *renewed || this_one;
   }
   return TRUE;
 }
