@@ -19,7 +19,7 @@ class Map(list):
     """Pairs [key, value]."""
 
 
-WHOLE = "__whole"  # in an upsert that a statement left: it authors every field, NULL too
+WHOLE = "__row"  # in an upsert that a statement left, its row: the upsert authors every field, NULL too
 
 
 class Flow:
@@ -411,7 +411,7 @@ class Target:
     batch those of the reference function, for the keys that the batch has.
 
     SCD 1: what a statement leaves has the key's newest known sequence (None, below all others, when there is none) and wins ties,
-    which a second number after the sequence says. SCD 2: a touched key begins anew, its rows are upserts at their start, and an end
+    which a second number after the sequence says. A row that goes takes with it what it says, when its key has another row. SCD 2: a touched key begins anew, its rows are upserts at their start, and an end
     at which no row begins is a delete."""
 
     def __init__(self, flow):
@@ -439,16 +439,17 @@ class Target:
         self.statements += 1
         for key in {self.key(row) for row in removed + added}:
             if self.flow.scd == 1:
-                self.remember_scd1(key, [row for row in added if self.key(row) == key])
+                self.remember_scd1(key, removed, [row for row in added if self.key(row) == key])
             else:
                 self.facts[key] = self.history(key)
 
     def upsert(self, row, s):
-        return {k: row[k] for k in self.flow.keys} | {c: row.get(c) for c in self.columns} | {self.flow.seq: s, self.flow.op: "U", WHOLE: True}
+        return {k: row[k] for k in self.flow.keys} | {c: row.get(c) for c in self.columns} | {self.flow.seq: s, self.flow.op: "U", WHOLE: row}
 
-    def remember_scd1(self, key, added):
-        seq, facts = self.flow.seq, self.facts.setdefault(key, [])
-        place = [newest([fact[seq][0] for fact in facts]), self.statements]
+    def remember_scd1(self, key, removed, added):
+        seq, known = self.flow.seq, self.facts.get(key, [])
+        place = [newest([fact[seq][0] for fact in known]), self.statements]
+        facts = self.facts[key] = [fact for fact in known if not any(fact.get(WHOLE) is row for row in removed)]
         if added:
             facts += [self.upsert(row, place) for row in added]
         elif not any(self.key(row) == key for row in self.visible):

@@ -193,6 +193,18 @@ class Parts(unittest.TestCase):
                 p.rows(f"SELECT _change_type, s IS NULL FROM table_changes('one', {last}, {last}) WHERE id IN (1, 9)"),
                 [("update_postimage", False)] * 2 + [("update_preimage", True)] * 2)
 
+    def test_a_second_row_that_goes_takes_what_it_said(self):
+        for goes in ("DELETE FROM one WHERE n = 9", "UPDATE one SET id = 5 WHERE n = 9"):
+            for later, want in [(part(1, 5, "a", "b", 1), ("a", "b", 1)), (part(1, 6, q="c"), ("a", "c", 1))]:
+                with self.subTest(goes, later=later), Project(PARTS_SQL) as p:
+                    p.add_file([part(1, 5, "a", "b", 1)])
+                    p.update()
+                    p.query("INSERT INTO one VALUES (1, named_struct('p', 'x', 'q', NULL), 9)")
+                    p.query(goes)
+                    p.add_file([later])
+                    p.update()
+                    self.assertEqual(p.rows("SELECT s.p, s.q, n FROM one WHERE id = 1"), [want])
+
     def test_every_form_of_the_clauses(self):
         """D13, D18, D19 and D21 of autocdc.md §11, each in both orders."""
         events = [part(1, 1, "a", "b", 1), part(1, 2, q="z")]
