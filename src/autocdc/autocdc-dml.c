@@ -321,6 +321,17 @@ autocdc_dml_write (AutoCdcDml *dml, WriteBatch *write, const char *rows, WriteRo
 
 /* ---- REORG ---- */
 
+/* SCD 1: of a key with several rows the oldest, which needs of the memory what any of them does: the others are of statements, and say all
+ * fields. */
+static gboolean
+keep_oldest_rows (AutoCdcWork *work, GError **error)
+{
+  return autocdc_work_make (work, "rows",
+                            "SELECT * FROM {rows} QUALIFY row_number() OVER (PARTITION BY {K}"
+                            " ORDER BY ho NULLS FIRST, hg, ix) = 1",
+                            NULL, error);
+}
+
 /* {add}: of the facts in state files what is needed. A reset whose key has no row from before it has nothing to say any more: what it
  * made void is left out here. */
 static gboolean
@@ -333,6 +344,7 @@ find_needed (AutoCdcDml *dml, GError **error)
   autocdc_work_set (work, "resets kept", "");
   if (!autocdc_look_up_state (work, delta_snapshot_table (dml->snapshot), error) ||
       (holds && !autocdc_look_up_rows (work, dml->snapshot, "rows", TRUE, error)) ||
+      (!history && work->has_statements && !keep_oldest_rows (work, error)) ||
       !autocdc_unite_facts (work, dml->snapshot, error) || (!history && !autocdc_scd1_compute (work, error)))
     return FALSE;
   if (history && holds && work->has_statements) { /* they say what the key's rows hold */

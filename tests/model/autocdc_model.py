@@ -411,27 +411,34 @@ class Target:
     batch those of the reference function, for the keys that the batch has.
 
     SCD 1: what a statement leaves has the key's newest known sequence (None, below all others, when there is none) and wins ties,
-    which a second number after the sequence says. A row that goes takes with it what it says, when its key has another row. SCD 2: a touched key begins anew, its rows are upserts at their start, and an end
-    at which no row begins is a delete."""
+    which a second number after the sequence says; a truncate is known of every key. A row that goes takes with it what it says, when its
+    key has another row. SCD 2: a touched key begins anew, its rows are upserts at their start, and an end at which no row begins is a
+    delete. Bitemporal: a key goes whole, and begins anew."""
 
     def __init__(self, flow):
-        self.flow, self.facts, self.visible, self.columns, self.statements = flow, {}, [], [], 0
+        self.flow, self.facts, self.visible, self.columns, self.statements, self.wipe = flow, {}, [], [], 0, None
 
     def key(self, row):
         return tuple(row[k] for k in self.flow.keys)
 
     def batch(self, events):
-        seq = self.flow.seq
+        flow, seq = self.flow, self.flow.seq
         for event in events:
-            self.columns += [c for c in columns_of(self.flow, [event]) if c not in self.columns]
-            fact = event | {seq: [event[seq], 0]} if self.flow.scd == 1 else event
-            self.facts.setdefault(self.key(event), []).append(fact)
-        met = {self.key(event) for event in events}
+            self.columns += [c for c in columns_of(flow, [event]) if c not in self.columns]
+            fact = event | {seq: [event[seq], 0]} if flow.scd == 1 else event
+            if flow.is_truncate(event):
+                self.wipe = newest([self.wipe, fact[seq]])
+            else:
+                self.facts.setdefault(self.key(event), []).append(fact)
+        met = set(self.facts) if any(flow.is_truncate(event) for event in events) else {self.key(event) for event in events}
         self.visible = [row for row in self.visible if self.key(row) not in met]
-        of_key = scd1_of_key if self.flow.scd == 1 else scd2_of_key
         for key in met:
-            facts = normalised(self.flow, self.facts[key]).values()
-            self.visible += [dict(zip(self.flow.keys, key)) | row for row in of_key(self.flow, facts, self.columns)]
+            facts = list(normalised(flow, self.facts[key]).values())
+            if flow.scd == 1:
+                rows_ = scd1_of_key(flow, facts, self.columns, self.wipe)
+            else:
+                rows_ = (scd2_of_key if flow.scd == 2 else bitemporal_of_key)(flow, facts, self.columns)
+            self.visible += [dict(zip(flow.keys, key)) | row for row in rows_]
 
     def statement(self, removed, added):
         """removed: rows of `visible` themselves; added: new rows."""
@@ -441,14 +448,14 @@ class Target:
             if self.flow.scd == 1:
                 self.remember_scd1(key, removed, [row for row in added if self.key(row) == key])
             else:
-                self.facts[key] = self.history(key)
+                self.facts[key] = self.history(key) if self.flow.scd == 2 else []
 
     def upsert(self, row, s):
         return {k: row[k] for k in self.flow.keys} | {c: row.get(c) for c in self.columns} | {self.flow.seq: s, self.flow.op: "U", WHOLE: row}
 
     def remember_scd1(self, key, removed, added):
         seq, known = self.flow.seq, self.facts.get(key, [])
-        place = [newest([fact[seq][0] for fact in known]), self.statements]
+        place = [newest([fact[seq][0] for fact in known] + [self.wipe[0] if self.wipe else None]), self.statements]
         facts = self.facts[key] = [fact for fact in known if not any(fact.get(WHOLE) is row for row in removed)]
         if added:
             facts += [self.upsert(row, place) for row in added]
