@@ -4,7 +4,7 @@ ASAN ?= build-asan
 DUCKDB_HOME ?= $(CURDIR)/.deps/duckdb
 export DUCKDB_HOME
 
-.PHONY: help setup build asan demo test test-asan test-spark test-fault test-full fuzz bench docs format clean
+.PHONY: help setup build asan demo quick test test-asan test-spark test-fault test-full fuzz bench docs format clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -24,17 +24,21 @@ build: setup $(BUILD)/build.ninja
 demo: build
 	@examples/customers/demo
 
-#: make test        the quick tests
-test: build
+#: make quick       the tests to run all the time: two minutes
+quick: build
 	@tools/run-tests $(BUILD) quick
+
+#: make test        these, and those of hundreds of processes: three minutes
+test: build
+	@tools/run-tests $(BUILD) quick,slow
 
 asan: setup
 	@test -f $(ASAN)/build.ninja || meson setup $(ASAN) -Dduckdb_home=$(DUCKDB_HOME) -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C $(ASAN)
 
-#: make test-asan   the quick tests under the address and undefined-behaviour sanitizers
+#: make test-asan   the same tests under the address and undefined-behaviour sanitizers
 test-asan: asan
-	@tools/run-tests $(ASAN) quick --timeout-multiplier 8
+	@tools/run-tests $(ASAN) quick,slow --timeout-multiplier 8
 
 #: make test-full   the long tests: many random cases
 test-full: build
