@@ -35,7 +35,7 @@ append_value (GString *out, const char *expr, const BaseType *from, const BaseTy
 {
   BaseTypeKind kind = base_type_kind (to);
   g_autofree char *from_text = duck_type_text (from), *to_text = duck_type_text (to);
-  g_autofree char *item = g_strdup_printf ("x%u", depth);
+  g_autofree char *item = g_strdup_printf ("item%u", depth);
   gboolean equal = g_str_equal (from_text, to_text);
 
   if (equal && !base_type_holds (to, BASE_TYPE_FLOAT) && !base_type_holds (to, BASE_TYPE_DOUBLE)) {
