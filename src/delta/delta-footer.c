@@ -83,7 +83,7 @@ keep_footer (DeltaTable *table, const char *path, GArray *rows, GError **error)
   DeltaFooterNode *root = g_new0 (DeltaFooterNode, 1);
   guint next = 0;
 
-  if (!build_node (rows, &next, 0, root)) {
+  if (!build_node (rows, &next, 0, root) || next < rows->len) {
     node_free (root);
     return base_error_set (error, SLUICE_ERROR_DELTA_DATA_FILE_UNREADABLE,
                            "the schema of the Parquet file %s is malformed", path);
@@ -157,10 +157,12 @@ delta_footers_load (DeltaTable *table, const char *const *paths, guint n_paths, 
 {
   g_autoptr (DuckSession) session = NULL;
   g_autoptr (GPtrArray) missing = g_ptr_array_new ();
+  g_autoptr (GHashTable) asked = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GError) failure = NULL;
 
   for (guint i = 0; i < n_paths; i++) {
-    if (delta_table_cached_footer (table, paths[i]) == NULL)
+    /* A feed reads a file twice that came and went in its range; the rows of its schema must come once. */
+    if (delta_table_cached_footer (table, paths[i]) == NULL && g_hash_table_add (asked, (gpointer) paths[i]))
       g_ptr_array_add (missing, (gpointer) paths[i]);
     if (missing->len == 0 || (missing->len < BATCH && i + 1 < n_paths))
       continue;
