@@ -150,6 +150,10 @@ catalog_travel_snapshot (CatalogSession *session, CatalogReference *reference, c
     return NULL;
   if (reference->kind == CATALOG_REFERENCE_PATH && !take_path_suffix (session, reference, &travel, error))
     return NULL;
+  if (request->streaming && is_said (&travel)) {
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "STREAM with time travel is not supported");
+    return NULL;
+  }
   snapshot = catalog_session_snapshot (session, reference, travel.version, travel.timestamp_us, error);
   if (snapshot == NULL || (is_said (&travel) && !check_retention (session, snapshot, request->now_us, error)))
     return NULL;

@@ -360,8 +360,7 @@ cluster_by (DmlAlteration *alteration, gconstpointer data, GError **error)
   if (!dml_definition_cluster (&definition, write_batch_transaction (alteration->batch), error))
     return FALSE;
   if (wanted->pdata[0] == NULL)
-    delta_transaction_set_domain (write_batch_transaction (alteration->batch), CLUSTERING_DOMAIN,
-                                  "{\"clusteringColumns\":[],\"domainName\":\"" CLUSTERING_DOMAIN "\"}");
+    dml_definition_uncluster (write_batch_transaction (alteration->batch));
   g_autofree char *before = g_strjoinv (",", old);
   g_autofree char *after = g_strjoinv (",", (char **) wanted->pdata);
   alteration->operation = "CLUSTER BY";

@@ -47,6 +47,16 @@ add_check (GHashTable *properties, const SqlConstraint *constraint, guint *n_unn
   return TRUE;
 }
 
+void
+dml_definition_note_length (const SqlColumn *column, json_t *metadata)
+{
+  if (column->type->length_kind == SQL_TYPE_PLAIN)
+    return;
+  g_autofree char *text =
+      g_strdup_printf ("%s(%u)", column->type->length_kind == SQL_TYPE_CHAR ? "char" : "varchar", column->type->length);
+  json_object_set_new (metadata, "__CHAR_VARCHAR_TYPE_STRING", json_string (text));
+}
+
 /* The metadata object of one column. Returns: (transfer full): NULL on error. */
 static json_t *
 column_metadata (const SqlColumn *column, GError **error)
@@ -71,11 +81,7 @@ column_metadata (const SqlColumn *column, GError **error)
     g_autofree char *text = sql_position_text (&column->generated->position);
     json_object_set_new (metadata, "delta.generationExpression", json_string (text));
   }
-  if (column->type->length_kind != SQL_TYPE_PLAIN) {
-    g_autofree char *text = g_strdup_printf ("%s(%u)", column->type->length_kind == SQL_TYPE_CHAR ? "char" : "varchar",
-                                             column->type->length);
-    json_object_set_new (metadata, "__CHAR_VARCHAR_TYPE_STRING", json_string (text));
-  }
+  dml_definition_note_length (column, metadata);
   return g_steal_pointer (&metadata);
 }
 
@@ -232,4 +238,11 @@ dml_definition_cluster (const DmlDefinition *definition, DeltaTransaction *trans
   delta_transaction_require_feature (transaction, "clustering");
   delta_transaction_set_domain (transaction, "delta.clustering", text);
   return TRUE;
+}
+
+void
+dml_definition_uncluster (DeltaTransaction *transaction)
+{
+  delta_transaction_set_domain (transaction, "delta.clustering",
+                                "{\"clusteringColumns\":[],\"domainName\":\"delta.clustering\"}");
 }

@@ -9,6 +9,7 @@
 #include "sql-tree.h"
 
 #include <glib.h>
+#include <jansson.h>
 
 G_BEGIN_DECLS
 
@@ -36,10 +37,15 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DmlDefinition, dml_definition_clear)
 gboolean dml_definition_from_create (const SqlCreateTable *create, BaseSettings *settings, DmlDefinition *definition,
                                      GError **error);
 
+/* The length of CHAR and VARCHAR into the metadata of the column. */
+void dml_definition_note_length (const SqlColumn *column, json_t *metadata);
+
 /* The metadata of a new table with this definition. @schema: (nullable): instead of the definition's. Returns: (transfer full). */
 DeltaMetadata *dml_definition_metadata (const DmlDefinition *definition, const BaseType *schema, gint64 now_us);
 /* Puts CLUSTER BY into the commit (domain `delta.clustering`), after write_batch_set_metadata().
  * Errors: UNRESOLVED_COLUMN.WITHOUT_SUGGESTION. */
 gboolean dml_definition_cluster (const DmlDefinition *definition, DeltaTransaction *transaction, GError **error);
+/* CLUSTER BY NONE of a clustered table. */
+void dml_definition_uncluster (DeltaTransaction *transaction);
 
 G_END_DECLS

@@ -7,6 +7,7 @@
 #include "base-text.h"
 #include "catalog-session.h"
 #include "delta-snapshot.h"
+#include "dml-definition.h"
 #include "pipeline-flow-private.h"
 #include "pipeline-setup.h"
 #include "pipeline-snapshot.h"
@@ -315,6 +316,7 @@ pipeline_dataset_declared_schema (const PipelineDataset *dataset)
       return NULL;
     if (column->comment != NULL)
       json_object_set_new (metadata, "comment", json_string (column->comment));
+    dml_definition_note_length (column, metadata);
     if (column->generated != NULL) {
       g_autofree char *text = sql_position_text (&column->generated->position);
       json_object_set_new (metadata, "delta.generationExpression", json_string (text));
@@ -534,6 +536,24 @@ plan_autocdc (PipelineGraph *graph, const PipelineFlow *flow, DeltaSnapshot *exi
                            error);
 }
 
+/* Texts that are cut or filled up when they are written would differ from the events that they are of. */
+static gboolean
+check_lengths (const PipelineDataset *dataset, GError **error)
+{
+  for (guint i = 0; i < dataset->table->columns.n; i++) {
+    const SqlColumn *column = &dataset->table->columns.items[i];
+
+    if (column->type == NULL || column->type->length_kind == SQL_TYPE_PLAIN)
+      continue;
+    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
+                    "A CHAR or VARCHAR column in the target of an AUTO CDC flow is not supported");
+    base_error_set_hint (error, "declare STRING, and an expectation for the length");
+    sql_position_add_to_error (&column->position, error);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 /* The schema that AUTO CDC flows give their target. Several are each looked at alone, then compared, then looked at together. */
 static BaseType *
 analyse_autocdc (PipelineGraph *graph, PipelineDataset *dataset, DeltaSnapshot *existing, const BaseType *declared)
@@ -672,7 +692,8 @@ analyse_stored (PipelineGraph *graph, PipelineDataset *dataset)
   GError *error = NULL;
 
   if (!find_existing (graph, dataset, &existing, &entry, &error) ||
-      !check_owner (graph, dataset, entry, existing, &error)) {
+      !check_owner (graph, dataset, entry, existing, &error) ||
+      (pipeline_dataset_is_autocdc_target (dataset) && !check_lengths (dataset, &error))) {
     add_problem (graph, &dataset->place, &dataset->position, error);
     node->failed = TRUE;
     return;

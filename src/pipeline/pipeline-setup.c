@@ -6,6 +6,8 @@
 #include "base-text.h"
 #include "catalog.h"
 #include "delta-transaction.h"
+#include "dml-definition.h"
+#include "dml.h"
 #include "mview.h"
 #include "pipeline-flow-private.h"
 #include "stream-progress.h"
@@ -41,6 +43,43 @@ partition_columns (const PipelineDataset *dataset)
     g_ptr_array_add (names, (gpointer) dataset->table->partitioned_by[i].name.text);
   g_ptr_array_add (names, NULL);
   return (const char **) g_ptr_array_free (names, FALSE);
+}
+
+/* What CLUSTER BY names; nothing for NONE. (nullable): no such clause, or AUTO, which leaves the choice to the engine: what is there stays. */
+static GStrv
+cluster_columns (const PipelineDataset *dataset)
+{
+  const SqlClusterBy *cluster = &dataset->table->cluster_by;
+  GPtrArray *names;
+
+  if (cluster->kind == SQL_CLUSTER_UNSET || cluster->kind == SQL_CLUSTER_AUTO)
+    return NULL;
+  names = g_ptr_array_new ();
+  for (guint i = 0; cluster->kind == SQL_CLUSTER_COLUMNS && i < cluster->columns.n; i++)
+    g_ptr_array_add (names, g_strdup (cluster->columns.items[i].parts[0].text));
+  g_ptr_array_add (names, NULL);
+  return (GStrv) g_ptr_array_free (names, FALSE);
+}
+
+static gboolean
+check_clustering (const PipelineDataset *dataset, const BaseType *schema, GError **error)
+{
+  const SqlClusterBy *cluster = &dataset->table->cluster_by;
+
+  for (guint i = 0; cluster->kind == SQL_CLUSTER_COLUMNS && i < cluster->columns.n; i++) {
+    const SqlName *name = &cluster->columns.items[i];
+
+    if (name->n > 1)
+      base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "CLUSTER BY a nested column is not supported");
+    else if (base_type_field_index (schema, name->parts[0].text, TRUE) < 0)
+      base_error_set (error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
+                      "CLUSTER BY names `%s`, which is no column of `%s`", name->parts[0].text, dataset->label);
+    else
+      continue;
+    sql_position_add_to_error (&name->position, error);
+    return FALSE;
+  }
+  return TRUE;
 }
 
 /* ---- making the table ---- */
@@ -120,8 +159,10 @@ create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable
   g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
   g_autoptr (GPtrArray) progress = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_progress_free);
   AutoCdcPlan *plan = pipeline_graph_autocdc (run->graph, dataset);
+  g_auto (DmlDefinition) definition = { .clustering = cluster_columns (dataset) };
 
   if (batch == NULL || !write_batch_set_metadata (batch, metadata, error) ||
+      !dml_definition_cluster (&definition, write_batch_transaction (batch), error) ||
       (plan != NULL && !autocdc_found (plan, NULL, batch, error)) ||
       !begin_anew (run, dataset, write_batch_transaction (batch), progress, error) ||
       !commit_metadata (
@@ -179,6 +220,30 @@ changed_metadata (const PipelineDataset *dataset, DeltaSnapshot *snapshot, GErro
   return g_steal_pointer (&metadata);
 }
 
+/* Whether the table is clustered by other columns than the declaration's. One that the first batch will add waits for the update after it. */
+static gboolean
+clusters_anew (const DmlDefinition *definition, DeltaSnapshot *snapshot)
+{
+  g_auto (GStrv) now = dml_clustering_columns (snapshot);
+  GStrv wanted = definition->clustering;
+  gboolean differs = wanted != NULL && g_strv_length (now) != g_strv_length (wanted);
+
+  for (guint i = 0; wanted != NULL && wanted[i] != NULL; i++) {
+    if (base_type_field_index (delta_snapshot_schema (snapshot), wanted[i], TRUE) < 0)
+      return FALSE;
+    differs = differs || !base_text_equal_ignore_case (now[i], wanted[i]);
+  }
+  return differs;
+}
+
+static gboolean
+cluster (const DmlDefinition *definition, DeltaTransaction *transaction, GError **error)
+{
+  if (definition->clustering[0] == NULL)
+    dml_definition_uncluster (transaction);
+  return dml_definition_cluster (definition, transaction, error);
+}
+
 static gboolean
 apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable *table, DuckSession *duck,
                GError **error)
@@ -188,12 +253,15 @@ apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTabl
 
   if (metadata == NULL)
     return FALSE;
-  if (metadata == delta_snapshot_metadata (snapshot))
+  g_auto (DmlDefinition) definition = { .clustering = cluster_columns (dataset) };
+  gboolean clusters = clusters_anew (&definition, snapshot), changes = metadata != delta_snapshot_metadata (snapshot);
+  if (!clusters && !changes)
     return TRUE;
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
-  return batch != NULL && write_batch_set_metadata (batch, metadata, error) &&
-         commit_metadata (batch, "SET TBLPROPERTIES", error);
+  return batch != NULL && (!changes || write_batch_set_metadata (batch, metadata, error)) &&
+         (!clusters || cluster (&definition, write_batch_transaction (batch), error)) &&
+         commit_metadata (batch, changes ? "SET TBLPROPERTIES" : "CLUSTER BY", error);
 }
 
 gboolean
@@ -204,6 +272,8 @@ pipeline_dataset_check (const PipelineDataset *dataset, const BaseType *schema, 
 
   if (name == NULL || dataset->table == NULL)
     return name != NULL;
+  if (!check_clustering (dataset, schema, error))
+    return FALSE;
   g_autoptr (DeltaMetadata) metadata =
       existing != NULL ? changed_metadata (dataset, existing, error) : new_metadata (dataset, schema, 0);
   return metadata != NULL && ((existing != NULL && metadata == delta_snapshot_metadata (existing)) ||

@@ -304,6 +304,8 @@ bind_table (RelationBinder *binder, const SqlRelation *relation, RelationScope *
     return relation_bind_unsupported (&relation->position, error, "IDENTIFIER() around an expression");
   request.parts = parts;
   request.n_parts = name->n;
+  if (relation->streaming && relation->u.table.travel.kind != SQL_TRAVEL_NONE)
+    return relation_bind_unsupported (&relation->u.table.travel.position, error, "STREAM with time travel");
   if (!travel_of (binder, &relation->u.table.travel, &request, error) ||
       !options_of (binder, &relation->u.table.options, &request.options, error))
     return FALSE;

@@ -177,6 +177,10 @@ class Graph(unittest.TestCase):
             "SELECT a, count(*) AS n FROM STREAM(raw) GROUP BY a": "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
             "SELECT a FROM STREAM(raw) WITH (skipChangeCommit = true)": "INVALID_OPTION",
             "SELECT a FROM STREAM(raw) WITH (startingVersion = -1)": "DELTA_ILLEGAL_OPTION",
+            "SELECT a FROM STREAM raw VERSION AS OF 1": "UNSUPPORTED_FEATURE",
+            "SELECT a FROM STREAM(raw FOR SYSTEM_TIME AS OF '2020-01-01')": "UNSUPPORTED_FEATURE",
+            "SELECT a FROM STREAM raw@v0": "UNSUPPORTED_FEATURE",
+            "SELECT a FROM STREAM raw WITH (versionAsOf = 0)": "INVALID_OPTION",
             "SELECT a FROM STREAM(raw) WITH (readChangeFeed = true, wibble = 1)": "INVALID_OPTION",
         }
         batch = {
@@ -194,6 +198,11 @@ class Graph(unittest.TestCase):
                 self.assertIn(f"[{condition}]", result.stderr)
                 self.assertRegex(result.stderr, r"pipeline\.sql:1:\d+")
                 self.assertFalse((p.root / "warehouse").exists() and (p.root / "warehouse" / "raw").exists())
+        with Project("") as p:
+            p.query("CREATE TABLE src AS SELECT 1 AS a")
+            for source in ("src VERSION AS OF 0", f"delta.`{p.root}/warehouse/src@v0`"):
+                p.sql(f"CREATE STREAMING TABLE t AS SELECT a FROM STREAM {source}")
+                self.assertIn("[UNSUPPORTED_FEATURE] STREAM with time travel", p.run().stderr, source)
         with Project(raw + "CREATE STREAMING TABLE t AS SELECT a FROM STREAM(raw) UNION ALL SELECT a + 10 FROM STREAM(raw);") as p:
             p.add_file([{"a": 1}])
             p.update()
@@ -221,6 +230,42 @@ class Graph(unittest.TestCase):
                     self.assertIn(f"[{condition}]", result.stderr)
                     self.assertRegex(result.stderr, r"pipeline\.sql:2:1")
                 self.assertFalse((p.root / "warehouse" / "raw").exists())
+
+    def test_clusters_as_declared(self):
+        """Columns of CLUSTER BY reach the table, also one that is there, with the name of a column; NONE takes them back, AUTO and no clause leave them."""
+        def check(p, table, columns, query):
+            p.sql(f"{table}{query}")
+            p.query("INSERT INTO src VALUES (1, 2)")
+            p.update()
+            self.assertEqual(p.query("DESCRIBE DETAIL t")[0]["clusteringColumns"], columns, table)
+
+        flow = "; CREATE FLOW f AS AUTO CDC INTO t FROM STREAM src KEYS (a) SEQUENCE BY b"
+        for kind, query in (("STREAMING TABLE", " AS SELECT * FROM STREAM src"), ("MATERIALIZED VIEW", " AS SELECT a, max(b) AS b FROM src GROUP BY a"),
+                            ("STREAMING TABLE", flow), ("STREAMING TABLE", flow + " STORED AS SCD TYPE 2")):
+            for mapped in ("", " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"):
+                with self.subTest(kind, query=query, mapped=mapped), Project("") as p:
+                    p.query("CREATE TABLE src (a INT, b INT)")
+                    for clause, columns in (("(A)", ["a"]), ("(b, a)", ["b", "a"]), ("AUTO", ["b", "a"]), (None, ["b", "a"]), ("NONE", []), ("NONE", [])):
+                        check(p, f"CREATE {kind} t {'CLUSTER BY ' + clause if clause else ''}{mapped}", columns, query)
+                    self.assertEqual([row["operation"] for row in p.query("DESCRIBE HISTORY t")].count("CLUSTER BY"), 2)
+                    p.sql(f"CREATE {kind} t CLUSTER BY (c){mapped}{query}")
+                    self.assertIn("[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] CLUSTER BY names `c`", p.run().stderr)
+        with Project("") as p:  # a column that the table gets with the first batch
+            p.query("CREATE TABLE src (a INT, b INT)")
+            for source, columns in (("*", ["a"]), ("*, 1 AS c", ["a"]), ("*, 1 AS c", ["c"])):
+                check(p, f"CREATE STREAMING TABLE t CLUSTER BY ({'c' if 'c' in source else 'a'})", columns, f" AS SELECT {source} FROM STREAM src")
+
+    def test_lengths_of_texts(self):
+        with Project("CREATE STREAMING TABLE t (a CHAR(3), b VARCHAR(2)) AS SELECT * FROM STREAM src") as p:
+            p.query("CREATE TABLE src (a STRING, b STRING); INSERT INTO src VALUES ('x', 'yy ')")
+            p.update()
+            self.assertEqual(p.rows("SELECT * FROM t"), [("x  ", "yy")])
+            p.query("INSERT INTO src VALUES ('x', 'yyy')")
+            self.assertIn("[EXCEED_LIMIT_LENGTH]", p.run().stderr)
+            p.sql("CREATE MATERIALIZED VIEW m (b VARCHAR(2)) AS SELECT b FROM src")
+            self.assertIn("[EXCEED_LIMIT_LENGTH]", p.run().stderr)
+            p.sql("CREATE STREAMING TABLE u (a STRING, b VARCHAR(2)); CREATE FLOW f AS AUTO CDC INTO u FROM STREAM src KEYS (a) SEQUENCE BY b")
+            self.assertRegex(p.run().stderr, r"\[UNSUPPORTED_FEATURE\] A CHAR or VARCHAR column(.|\n)*pipeline\.sql:1:37")
 
     def test_flows_insert_by_place_or_by_name(self):
         raw = "CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_files('${source}/customers', format => 'json', schema => 'a INT, b INT');\n"
