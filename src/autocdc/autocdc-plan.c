@@ -307,6 +307,16 @@ find_keys (AutoCdcPlan *plan, const char *const *keys, const BaseType *schema, G
 
 /* ---- expressions ---- */
 
+static gboolean
+refuse_chance (const AutoCdcPlan *plan, const char *clause, const SqlExpr *expr, const char *hint, GError **error)
+{
+  base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: %s gives another value each time it is asked",
+                  plan->name, clause);
+  base_error_set_hint (error, "%s", hint);
+  sql_position_add_to_error (&expr->position, error);
+  return FALSE;
+}
+
 /* Returns: (transfer full): the type of a sequence. */
 static BaseType *
 bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, const BaseType *schema,
@@ -319,11 +329,8 @@ bind_sequence (AutoCdcPlan *plan, const char *clause, const SqlExpr *sequence, c
   if (!type)
     return NULL;
   if (!deterministic) {
-    base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "flow %s: %s gives another value each time it is asked",
-                    plan->name, clause);
-    base_error_set_hint (error,
-                         "an order must be that of the events: take a column of the source, or what follows from one");
-    sql_position_add_to_error (&sequence->position, error);
+    refuse_chance (plan, clause, sequence,
+                   "an order must be that of the events: take a column of the source, or what follows from one", error);
     return NULL;
   }
   if (base_type_kind (type) != BASE_TYPE_VOID && base_type_is_orderable (type))
@@ -359,11 +366,15 @@ check_condition (const AutoCdcPlan *plan, const char *clause, const SqlExpr *con
 {
   g_autoptr (BaseType) type = NULL;
   g_autofree char *text = NULL;
+  gboolean deterministic = TRUE;
 
   if (!condition)
     return TRUE;
-  if (!(type = relation_expr_type (condition, schema, NULL, NULL, context, error)))
+  if (!(type = relation_expr_type (condition, schema, NULL, &deterministic, context, error)))
     return FALSE;
+  if (!deterministic)
+    return refuse_chance (plan, clause, condition,
+                          "a batch that comes again must say the same: ask a column of the source", error);
   if (base_type_kind (type) == BASE_TYPE_BOOLEAN)
     return TRUE;
   text = base_type_text (type);

@@ -547,6 +547,28 @@ relation_bind_struct (RelationBinder *binder, RelationBindScope *scope, SqlExpr 
   return result;
 }
 
+/* base[index]. Of structs, and arrays of them, a text is the name of a field. */
+static RelationExpr *
+bind_index (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr, GError **error)
+{
+  const SqlExpr *index = expr->u.index.index;
+  RelationExpr *args[2] = { relation_bind_expr (binder, scope, expr->u.index.base, error), NULL };
+  const BaseType *type = args[0] != NULL ? args[0]->type : NULL;
+
+  if (type == NULL)
+    return NULL;
+  if (base_type_kind (type) == BASE_TYPE_ARRAY)
+    type = base_type_element (type);
+  if (base_type_kind (type) == BASE_TYPE_STRUCT && index->kind == SQL_EXPR_LITERAL &&
+      index->u.literal.kind == SQL_LITERAL_STRING) {
+    SqlIdent name = { .position = index->position, .text = index->u.literal.text };
+
+    return relation_scope_field (binder, args[0], &name, error);
+  }
+  args[1] = relation_bind_expr (binder, scope, index, error);
+  return args[1] == NULL ? NULL : relation_expr_call_at (binder, "[]", args, 2, &expr->at, error);
+}
+
 RelationExpr *
 relation_bind_expr (RelationBinder *binder, RelationBindScope *scope, const SqlExpr *expr, GError **error)
 {
@@ -573,10 +595,7 @@ relation_bind_expr (RelationBinder *binder, RelationBindScope *scope, const SqlE
     args[0] = relation_bind_expr (binder, scope, expr->u.field.base, error);
     return args[0] == NULL ? NULL : relation_scope_field (binder, args[0], &expr->u.field.name, error);
   case SQL_EXPR_INDEX:
-    if ((args[0] = relation_bind_expr (binder, scope, expr->u.index.base, error)) == NULL ||
-        (args[1] = relation_bind_expr (binder, scope, expr->u.index.index, error)) == NULL)
-      return NULL;
-    return relation_expr_call_at (binder, "[]", args, 2, &expr->at, error);
+    return bind_index (binder, scope, expr, error);
   case SQL_EXPR_JSON_PATH:
     return bind_path (binder, scope, expr, error);
   case SQL_EXPR_UNARY:

@@ -109,8 +109,9 @@ bind_item (RelationCall *call, GError **error)
     return TRUE;
   }
   if (base_type_kind (type) == BASE_TYPE_STRUCT && brackets)
-    return relation_call_error (call, error, SLUICE_ERROR_UNSUPPORTED_FEATURE,
-                                "a field of a struct is named with a dot");
+    return relation_call_error (call, error, SLUICE_ERROR_INVALID_EXTRACT_FIELD_TYPE,
+                                "Field name should be a non-null string literal, but it's \"%s\".",
+                                call->args[1]->display);
   if (!need_array (call, 0, error))
     return FALSE;
   BaseTypeKind index = relation_arg_kind (call, 1);

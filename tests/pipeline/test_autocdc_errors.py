@@ -198,7 +198,9 @@ class Mistakes(unittest.TestCase):
                             ("KEYS (id) IGNORE NULL UPDATES ON none SEQUENCE BY n", "none"),
                             ("KEYS (id) SEQUENCE BY n COLUMNS TO UPDATE none", "none"),
                             ("KEYS (id) SEQUENCE BY m", "m"), ("KEYS (id) SEQUENCE BY rand()", "rand"),
-                            ("KEYS (id) APPLY AS DELETE WHEN name SEQUENCE BY n", "name")):
+                            ("KEYS (id) APPLY AS DELETE WHEN name SEQUENCE BY n", "name"),
+                            ("KEYS (id) APPLY AS DELETE WHEN rand() > 0.5 SEQUENCE BY n", "rand"),
+                            ("KEYS (id) APPLY AS TRUNCATE WHEN uuid() = name SEQUENCE BY n", "uuid")):
             sql = SOURCE + TARGET + f"CREATE FLOW f AS AUTO CDC INTO t FROM STREAM(src)\n  {clauses};\n"
             with self.subTest(clauses), Project(sql) as p:
                 p.add_file(ROWS, "src")
