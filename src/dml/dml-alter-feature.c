@@ -348,21 +348,11 @@ cluster_by (DmlAlteration *alteration, gconstpointer data, GError **error)
   if (alteration->is_void)
     return TRUE;
   g_auto (GStrv) old = dml_clustering_columns (alteration->snapshot);
-  g_autoptr (GPtrArray) wanted = g_ptr_array_new ();
-  for (guint i = 0; cluster->kind == SQL_CLUSTER_COLUMNS && i < cluster->columns.n; i++) {
-    const SqlName *name = &cluster->columns.items[i];
-    if (name->n != 1)
-      return dml_unsupported (&name->position, error, "CLUSTER BY a nested column", NULL);
-    g_ptr_array_add (wanted, (gpointer) name->parts[0].text);
-  }
-  g_ptr_array_add (wanted, NULL);
-  DmlDefinition definition = { .clustering = (char **) wanted->pdata };
-  if (!dml_definition_cluster (&definition, write_batch_transaction (alteration->batch), error))
+  g_auto (GStrv) wanted = dml_definition_clustering (cluster, error);
+  if (wanted == NULL || !dml_definition_cluster (wanted, write_batch_transaction (alteration->batch), error))
     return FALSE;
-  if (wanted->pdata[0] == NULL)
-    dml_definition_uncluster (write_batch_transaction (alteration->batch));
   g_autofree char *before = g_strjoinv (",", old);
-  g_autofree char *after = g_strjoinv (",", (char **) wanted->pdata);
+  g_autofree char *after = g_strjoinv (",", wanted);
   alteration->operation = "CLUSTER BY";
   dml_alteration_set_parameter (alteration, "oldClusteringColumns", before);
   dml_alteration_set_parameter (alteration, "newClusteringColumns", after);

@@ -334,10 +334,11 @@ apply_wishes (const Creation *creation, DeltaTransaction *transaction, GError **
 static gboolean
 apply_clustering (const Creation *creation, DeltaSnapshot *snapshot, DeltaTransaction *transaction, GError **error)
 {
-  if (snapshot != NULL && creation->definition.clustering[0] == NULL &&
-      delta_snapshot_domain (snapshot, "delta.clustering") != NULL)
+  if (creation->definition.clustering[0] != NULL)
+    return dml_definition_cluster (creation->definition.clustering, transaction, error);
+  if (snapshot != NULL && delta_snapshot_domain (snapshot, "delta.clustering") != NULL)
     delta_transaction_set_domain (transaction, "delta.clustering", NULL);
-  return dml_definition_cluster (&creation->definition, transaction, error);
+  return TRUE;
 }
 
 /* Makes the version. @outcome: (out): a conflict means that another writer was faster. */

@@ -48,8 +48,14 @@ add_check (GHashTable *properties, const SqlConstraint *constraint, guint *n_unn
 }
 
 void
-dml_definition_note_length (const SqlColumn *column, json_t *metadata)
+dml_definition_note_column (const SqlColumn *column, json_t *metadata)
 {
+  if (column->comment != NULL)
+    json_object_set_new (metadata, "comment", json_string (column->comment));
+  if (column->generated != NULL) {
+    g_autofree char *expression = sql_position_text (&column->generated->position);
+    json_object_set_new (metadata, "delta.generationExpression", json_string (expression));
+  }
   if (column->type->length_kind == SQL_TYPE_PLAIN)
     return;
   g_autofree char *text =
@@ -70,18 +76,12 @@ column_metadata (const SqlColumn *column, GError **error)
     unsupported (&column->position, error, "A column mask");
     return NULL;
   }
-  if (column->comment != NULL)
-    json_object_set_new (metadata, "comment", json_string (column->comment));
+  dml_definition_note_column (column, metadata);
   if (column->default_value != NULL) {
     g_autofree char *text = sql_position_text (&column->default_value->position);
     json_object_set_new (metadata, "CURRENT_DEFAULT", json_string (text));
     json_object_set_new (metadata, "EXISTS_DEFAULT", json_string (text));
   }
-  if (column->generated != NULL) {
-    g_autofree char *text = sql_position_text (&column->generated->position);
-    json_object_set_new (metadata, "delta.generationExpression", json_string (text));
-  }
-  dml_definition_note_length (column, metadata);
   return g_steal_pointer (&metadata);
 }
 
@@ -161,20 +161,30 @@ read_properties (const SqlCreateTable *create, BaseSettings *settings, DmlDefini
   return TRUE;
 }
 
+GStrv
+dml_definition_clustering (const SqlClusterBy *cluster, GError **error)
+{
+  guint n = cluster->kind == SQL_CLUSTER_COLUMNS ? cluster->columns.n : 0;
+  g_auto (GStrv) names = g_new0 (char *, n + 1);
+  for (guint i = 0; i < n; i++) {
+    const SqlName *name = &cluster->columns.items[i];
+    if (name->n != 1) {
+      unsupported (&name->position, error, "CLUSTER BY a nested column");
+      return NULL;
+    }
+    names[i] = g_strdup (name->parts[0].text);
+  }
+  return g_steal_pointer (&names);
+}
+
 static gboolean
 read_clustering (const SqlCreateTable *create, DmlDefinition *definition, GError **error)
 {
-  const SqlClusterBy *cluster = &create->cluster_by;
-  guint n = cluster->kind == SQL_CLUSTER_COLUMNS ? cluster->columns.n : 0;
-  definition->clustering = g_new0 (char *, n + 1);
-  for (guint i = 0; i < n; i++) {
-    const SqlName *name = &cluster->columns.items[i];
-    if (name->n != 1)
-      return unsupported (&name->position, error, "CLUSTER BY a nested column");
-    definition->clustering[i] = g_strdup (name->parts[0].text);
-  }
-  if (n > 0 && create->n_partitioned_by > 0)
-    return unsupported (&cluster->position, error, "PARTITIONED BY together with CLUSTER BY");
+  definition->clustering = dml_definition_clustering (&create->cluster_by, error);
+  if (definition->clustering == NULL)
+    return FALSE;
+  if (definition->clustering[0] != NULL && create->n_partitioned_by > 0)
+    return unsupported (&create->cluster_by.position, error, "PARTITIONED BY together with CLUSTER BY");
   return TRUE;
 }
 
@@ -216,14 +226,12 @@ dml_definition_metadata (const DmlDefinition *definition, const BaseType *schema
 }
 
 gboolean
-dml_definition_cluster (const DmlDefinition *definition, DeltaTransaction *transaction, GError **error)
+dml_definition_cluster (char *const *names, DeltaTransaction *transaction, GError **error)
 {
-  if (definition->clustering == NULL || definition->clustering[0] == NULL)
-    return TRUE;
   DeltaMetadata *metadata = delta_transaction_metadata (transaction);
   BaseType *schema = delta_metadata_schema (metadata);
   g_autoptr (json_t) columns = json_array ();
-  for (char **name = definition->clustering; *name != NULL; name++) {
+  for (char *const *name = names; *name != NULL; name++) {
     int index = base_type_field_index (schema, *name, TRUE);
     if (index < 0)
       return base_error_set (error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
@@ -238,11 +246,4 @@ dml_definition_cluster (const DmlDefinition *definition, DeltaTransaction *trans
   delta_transaction_require_feature (transaction, "clustering");
   delta_transaction_set_domain (transaction, "delta.clustering", text);
   return TRUE;
-}
-
-void
-dml_definition_uncluster (DeltaTransaction *transaction)
-{
-  delta_transaction_set_domain (transaction, "delta.clustering",
-                                "{\"clusteringColumns\":[],\"domainName\":\"delta.clustering\"}");
 }

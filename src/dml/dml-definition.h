@@ -37,15 +37,17 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DmlDefinition, dml_definition_clear)
 gboolean dml_definition_from_create (const SqlCreateTable *create, BaseSettings *settings, DmlDefinition *definition,
                                      GError **error);
 
-/* The length of CHAR and VARCHAR into the metadata of the column. */
-void dml_definition_note_length (const SqlColumn *column, json_t *metadata);
+/* Comment, generation expression, and the length of CHAR and VARCHAR into the metadata of a column that has a type. */
+void dml_definition_note_column (const SqlColumn *column, json_t *metadata);
+/* The columns that CLUSTER BY names, none for NONE and AUTO. Returns: (transfer full): NULL-terminated; NULL with UNSUPPORTED_FEATURE for
+ * nested ones. */
+GStrv dml_definition_clustering (const SqlClusterBy *cluster, GError **error);
 
 /* The metadata of a new table with this definition. @schema: (nullable): instead of the definition's. Returns: (transfer full). */
 DeltaMetadata *dml_definition_metadata (const DmlDefinition *definition, const BaseType *schema, gint64 now_us);
-/* Puts CLUSTER BY into the commit (domain `delta.clustering`), after write_batch_set_metadata().
+/* Puts CLUSTER BY into the commit (domain `delta.clustering`), after write_batch_set_metadata(). @names: NULL-terminated; none: the table is
+ * clustered no more.
  * Errors: UNRESOLVED_COLUMN.WITHOUT_SUGGESTION. */
-gboolean dml_definition_cluster (const DmlDefinition *definition, DeltaTransaction *transaction, GError **error);
-/* CLUSTER BY NONE of a clustered table. */
-void dml_definition_uncluster (DeltaTransaction *transaction);
+gboolean dml_definition_cluster (char *const *names, DeltaTransaction *transaction, GError **error);
 
 G_END_DECLS

@@ -314,13 +314,7 @@ pipeline_dataset_declared_schema (const PipelineDataset *dataset)
     g_autoptr (json_t) metadata = json_object ();
     if (column->type == NULL)
       return NULL;
-    if (column->comment != NULL)
-      json_object_set_new (metadata, "comment", json_string (column->comment));
-    dml_definition_note_length (column, metadata);
-    if (column->generated != NULL) {
-      g_autofree char *text = sql_position_text (&column->generated->position);
-      json_object_set_new (metadata, "delta.generationExpression", json_string (text));
-    }
+    dml_definition_note_column (column, metadata);
     base_struct_builder_add (builder, column->name.parts[0].text, column->type->base, !column->not_null, metadata);
   }
   return base_struct_builder_end (g_steal_pointer (&builder));

@@ -45,38 +45,20 @@ partition_columns (const PipelineDataset *dataset)
   return (const char **) g_ptr_array_free (names, FALSE);
 }
 
-/* What CLUSTER BY names; nothing for NONE. (nullable): no such clause, or AUTO, which leaves the choice to the engine: what is there stays. */
-static GStrv
-cluster_columns (const PipelineDataset *dataset)
-{
-  const SqlClusterBy *cluster = &dataset->table->cluster_by;
-  GPtrArray *names;
-
-  if (cluster->kind == SQL_CLUSTER_UNSET || cluster->kind == SQL_CLUSTER_AUTO)
-    return NULL;
-  names = g_ptr_array_new ();
-  for (guint i = 0; cluster->kind == SQL_CLUSTER_COLUMNS && i < cluster->columns.n; i++)
-    g_ptr_array_add (names, g_strdup (cluster->columns.items[i].parts[0].text));
-  g_ptr_array_add (names, NULL);
-  return (GStrv) g_ptr_array_free (names, FALSE);
-}
-
 static gboolean
 check_clustering (const PipelineDataset *dataset, const BaseType *schema, GError **error)
 {
   const SqlClusterBy *cluster = &dataset->table->cluster_by;
+  g_auto (GStrv) names = dml_definition_clustering (cluster, error);
 
-  for (guint i = 0; cluster->kind == SQL_CLUSTER_COLUMNS && i < cluster->columns.n; i++) {
-    const SqlName *name = &cluster->columns.items[i];
-
-    if (name->n > 1)
-      base_error_set (error, SLUICE_ERROR_UNSUPPORTED_FEATURE, "CLUSTER BY a nested column is not supported");
-    else if (base_type_field_index (schema, name->parts[0].text, TRUE) < 0)
-      base_error_set (error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
-                      "CLUSTER BY names `%s`, which is no column of `%s`", name->parts[0].text, dataset->label);
-    else
+  if (names == NULL)
+    return FALSE;
+  for (guint i = 0; names[i] != NULL; i++) {
+    if (base_type_field_index (schema, names[i], TRUE) >= 0)
       continue;
-    sql_position_add_to_error (&name->position, error);
+    base_error_set (error, SLUICE_ERROR_UNRESOLVED_COLUMN_WITHOUT_SUGGESTION,
+                    "CLUSTER BY names `%s`, which is no column of `%s`", names[i], dataset->label);
+    sql_position_add_to_error (&cluster->columns.items[i].position, error);
     return FALSE;
   }
   return TRUE;
@@ -159,10 +141,10 @@ create_table (const PipelineRun *run, const PipelineDataset *dataset, DeltaTable
   g_autoptr (WriteBatch) batch = write_batch_begin (table, NULL, duck, &options, error);
   g_autoptr (GPtrArray) progress = g_ptr_array_new_with_free_func ((GDestroyNotify) stream_progress_free);
   AutoCdcPlan *plan = pipeline_graph_autocdc (run->graph, dataset);
-  g_auto (DmlDefinition) definition = { .clustering = cluster_columns (dataset) };
+  g_auto (GStrv) clustering = dml_definition_clustering (&dataset->table->cluster_by, error);
 
-  if (batch == NULL || !write_batch_set_metadata (batch, metadata, error) ||
-      !dml_definition_cluster (&definition, write_batch_transaction (batch), error) ||
+  if (clustering == NULL || batch == NULL || !write_batch_set_metadata (batch, metadata, error) ||
+      (clustering[0] != NULL && !dml_definition_cluster (clustering, write_batch_transaction (batch), error)) ||
       (plan != NULL && !autocdc_found (plan, NULL, batch, error)) ||
       !begin_anew (run, dataset, write_batch_transaction (batch), progress, error) ||
       !commit_metadata (
@@ -220,28 +202,23 @@ changed_metadata (const PipelineDataset *dataset, DeltaSnapshot *snapshot, GErro
   return g_steal_pointer (&metadata);
 }
 
-/* Whether the table is clustered by other columns than the declaration's. One that the first batch will add waits for the update after it. */
+/* Whether the table is clustered by other columns than @wanted. One that the first batch will add waits for the update after it. No such clause, or
+ * AUTO, leaves what is there. */
 static gboolean
-clusters_anew (const DmlDefinition *definition, DeltaSnapshot *snapshot)
+clusters_anew (const PipelineDataset *dataset, char *const *wanted, DeltaSnapshot *snapshot)
 {
+  SqlClusterKind kind = dataset->table->cluster_by.kind;
   g_auto (GStrv) now = dml_clustering_columns (snapshot);
-  GStrv wanted = definition->clustering;
-  gboolean differs = wanted != NULL && g_strv_length (now) != g_strv_length (wanted);
+  gboolean differs = g_strv_length (now) != g_strv_length ((char **) wanted);
 
-  for (guint i = 0; wanted != NULL && wanted[i] != NULL; i++) {
+  if (kind == SQL_CLUSTER_UNSET || kind == SQL_CLUSTER_AUTO)
+    return FALSE;
+  for (guint i = 0; wanted[i] != NULL; i++) {
     if (base_type_field_index (delta_snapshot_schema (snapshot), wanted[i], TRUE) < 0)
       return FALSE;
     differs = differs || !base_text_equal_ignore_case (now[i], wanted[i]);
   }
   return differs;
-}
-
-static gboolean
-cluster (const DmlDefinition *definition, DeltaTransaction *transaction, GError **error)
-{
-  if (definition->clustering[0] == NULL)
-    dml_definition_uncluster (transaction);
-  return dml_definition_cluster (definition, transaction, error);
 }
 
 static gboolean
@@ -251,16 +228,18 @@ apply_changes (const PipelineRun *run, const PipelineDataset *dataset, DeltaTabl
   g_autoptr (DeltaSnapshot) snapshot = delta_table_snapshot (table, run->cancel, error);
   g_autoptr (DeltaMetadata) metadata = snapshot != NULL ? changed_metadata (dataset, snapshot, error) : NULL;
 
-  if (metadata == NULL)
+  g_auto (GStrv) clustering = metadata != NULL ? dml_definition_clustering (&dataset->table->cluster_by, error) : NULL;
+
+  if (clustering == NULL)
     return FALSE;
-  g_auto (DmlDefinition) definition = { .clustering = cluster_columns (dataset) };
-  gboolean clusters = clusters_anew (&definition, snapshot), changes = metadata != delta_snapshot_metadata (snapshot);
+  gboolean clusters = clusters_anew (dataset, clustering, snapshot),
+           changes = metadata != delta_snapshot_metadata (snapshot);
   if (!clusters && !changes)
     return TRUE;
   WriteOptions options = { .cancel = run->cancel, .clock = run->clock };
   g_autoptr (WriteBatch) batch = write_batch_begin (table, snapshot, duck, &options, error);
   return batch != NULL && (!changes || write_batch_set_metadata (batch, metadata, error)) &&
-         (!clusters || cluster (&definition, write_batch_transaction (batch), error)) &&
+         (!clusters || dml_definition_cluster (clustering, write_batch_transaction (batch), error)) &&
          commit_metadata (batch, changes ? "SET TBLPROPERTIES" : "CLUSTER BY", error);
 }
 

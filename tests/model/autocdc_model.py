@@ -302,16 +302,18 @@ def bitemporal_of_key(flow, facts, columns):
     return out + list(open_rows.values())
 
 
+def rows_of_key(flow, facts, columns, wipe=None):
+    if flow.scd == 1:
+        return scd1_of_key(flow, facts, columns, wipe)
+    return (scd2_of_key if flow.scd == 2 else bitemporal_of_key)(flow, facts, columns)
+
+
 def rows(flow, events):
     """The target's rows, in no particular order."""
     columns, wipe = columns_of(flow, events), newest_truncate(flow, events)
     out = []
     for facts in by_key(normalised(flow, events).values()):
-        if flow.scd == 1:
-            found = scd1_of_key(flow, facts, columns, wipe)
-        else:
-            found = (scd2_of_key if flow.scd == 2 else bitemporal_of_key)(flow, facts, columns)
-        out += [dict(zip(flow.keys, facts[0].key)) | row for row in found]
+        out += [dict(zip(flow.keys, facts[0].key)) | row for row in rows_of_key(flow, facts, columns, wipe)]
     return out
 
 
@@ -434,11 +436,7 @@ class Target:
         self.visible = [row for row in self.visible if self.key(row) not in met]
         for key in met:
             facts = list(normalised(flow, self.facts[key]).values())
-            if flow.scd == 1:
-                rows_ = scd1_of_key(flow, facts, self.columns, self.wipe)
-            else:
-                rows_ = (scd2_of_key if flow.scd == 2 else bitemporal_of_key)(flow, facts, self.columns)
-            self.visible += [dict(zip(flow.keys, key)) | row for row in rows_]
+            self.visible += [dict(zip(flow.keys, key)) | row for row in rows_of_key(flow, facts, self.columns, self.wipe)]
 
     def statement(self, removed, added):
         """removed: rows of `visible` themselves; added: new rows."""

@@ -1,5 +1,6 @@
 """How a test of random cases is called and how it answers: a printed seed, projects of several cases each, a line per difference."""
 import argparse
+import json
 import random
 import time
 
@@ -9,6 +10,11 @@ def arguments():
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     return parser
+
+
+def canonical(rows, columns, shown=lambda value: value):
+    """Rows to compare, in one order."""
+    return sorted(json.dumps([shown(row.get(c)) for c in columns]) for row in rows)
 
 
 def run_cases(options, draw, run_project, cases_per_project, remark=""):

@@ -3,14 +3,13 @@
 
 usage: test_random_autocdc.py [--cases N] [--seed S]
 """
-import json
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model"))
 import autocdc_model as model  # noqa: E402
 from project import Project  # noqa: E402
-from random_cases import arguments, run_cases  # noqa: E402
+from random_cases import arguments, canonical, run_cases  # noqa: E402
 
 CASES_PER_PROJECT = 10
 N_UPDATES = 3
@@ -78,10 +77,6 @@ class Case:
         flow = model.Flow(["id"], "s", self.scd, op="op" if self.deletes else None, except_columns=["op", "s"], track=self.track,
                           track_except=self.track_except)
         return model.rows(flow, self.seen(n_updates))
-
-
-def canonical(rows, columns):
-    return sorted(json.dumps([row.get(c) for c in columns]) for row in rows)
 
 
 def check(project, case, n_updates):

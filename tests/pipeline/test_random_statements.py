@@ -14,7 +14,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model"))
 import autocdc_model as model  # noqa: E402
 from project import Project  # noqa: E402
-from random_cases import arguments, run_cases  # noqa: E402
+from random_cases import arguments, canonical, run_cases  # noqa: E402
 
 try:
     import deltalake
@@ -261,14 +261,10 @@ def plain(value):
     return None if isinstance(value, dict) and all(v is None for v in value.values()) else value
 
 
-def canonical(rows, columns):
-    return sorted(json.dumps([plain(row.get(c)) for c in columns]) for row in rows)
-
-
 def check(project, case, what):
     columns = case.columns()
-    got = canonical(project.query(f"SELECT {', '.join(f'`{c}`' for c in columns)} FROM {case.name}"), columns)
-    wanted = canonical(case.target.visible, columns)
+    got = canonical(project.query(f"SELECT {', '.join(f'`{c}`' for c in columns)} FROM {case.name}"), columns, plain)
+    wanted = canonical(case.target.visible, columns, plain)
     if got == wanted:
         return None
     steps = "\n    ".join(str(step) for step in case.steps)
@@ -281,7 +277,7 @@ def check_feed(project, case):
     for row in project.query(f"SELECT * FROM table_changes('{case.name}', 0)"):
         net[json.dumps([plain(row.get(c)) for c in columns])] += 1 if row["_change_type"] in ("insert", "update_postimage") else -1
     got = sorted(row for row, n in net.items() for _ in range(n))
-    if got == canonical(case.target.visible, columns) and min(net.values(), default=0) >= 0:
+    if got == canonical(case.target.visible, columns, plain) and min(net.values(), default=0) >= 0:
         return None
     return f"{case.name}: the feed gives {net}, the rows are {case.target.visible}; steps {case.steps}"
 
@@ -293,8 +289,8 @@ def check_foreign(project, case):
     names = list(rows.schema.names) if hasattr(rows.schema, "names") else [field.name for field in rows.schema]
     if sorted(names) != sorted(columns):
         return f"{case.name}: delta-rs sees the columns {names}"
-    got = canonical([dict(zip(names, row)) for row in zip(*(rows.column(n).to_pylist() for n in names))], columns)
-    return None if got == canonical(case.target.visible, columns) else f"{case.name}: delta-rs reads {got}; steps {case.steps}"
+    got = canonical([dict(zip(names, row)) for row in zip(*(rows.column(n).to_pylist() for n in names))], columns, plain)
+    return None if got == canonical(case.target.visible, columns, plain) else f"{case.name}: delta-rs reads {got}; steps {case.steps}"
 
 
 def run_project(cases, n_updates):
