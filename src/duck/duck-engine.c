@@ -20,6 +20,8 @@
 #define INTERRUPT_PERIOD_US 2000
 #define CACHED_SHARE        16 /* of the memory limit */
 #define MOST_CACHED_BYTES   ((guint64) 384 << 20)
+/* What a thread needs that cannot spill: a buffer of JSON alone is that large. */
+#define THREAD_BYTES ((guint64) 64 << 20)
 
 static gpointer
 interrupter_main (gpointer data)
@@ -205,8 +207,10 @@ duck_engine_new (const DuckEngineOptions *options, GError **error)
   engine->empty_fd = -1;
   engine->kept = g_ptr_array_new ();
   engine->interrupts = g_ptr_array_new ();
-  engine->n_threads = options->n_threads > 0 ? options->n_threads : g_get_num_processors ();
   engine->memory_bytes = (guint64) memory_limit (options);
+  engine->n_threads = options->n_threads > 0
+                          ? options->n_threads
+                          : (guint) CLAMP (engine->memory_bytes / THREAD_BYTES, 1, g_get_num_processors ());
   engine->cache = duck_cache_new (options->least_cached_rows > 0 ? options->least_cached_rows : duckdb_vector_size (),
                                   most_cached_bytes (options));
   engine->temp_directory = own_temp_directory (options->temp_directory);

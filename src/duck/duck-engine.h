@@ -12,7 +12,7 @@ typedef struct DuckEngine DuckEngine;
 
 typedef struct {
   gint64 memory_limit_bytes;  /* 0 = 60 % of the machine's memory */
-  guint n_threads;            /* 0 = number of processors */
+  guint n_threads;            /* 0 = number of processors, fewer where each would have less than 64 MiB */
   const char *temp_directory; /* (nullable): where queries spill; NULL = a directory below g_get_tmp_dir() */
   guint64 least_cached_rows;  /* of fewer rows nothing is cached (duck-cache.h); 0 = 2048 */
   guint64 most_cached_bytes;  /* taken from the memory limit; 0 = a 16th part of it, at most 384 MiB */

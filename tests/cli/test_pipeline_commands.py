@@ -82,7 +82,10 @@ class NewProject(Project):
         self.assertEqual(self.rows("SELECT * FROM customers_by_city ORDER BY city"), [{"city": "Lagos", "customers": 2}, {"city": "Osaka", "customers": 1}])
 
     def test_little_memory_is_enough_for_little_data(self):
+        """Two threads were sometimes at work at once, each with a buffer of 64 MiB."""
         self.init()
+        for i in range(8):
+            (self.here / "data" / "customers" / f"more-{i}.json").write_text(json.dumps({"id": 100 + i, "operation": "CREATE"}) + "\n")
         done = self.run_sluice("run", "--set", "engine.memoryLimit=100MB")
         self.assertRegex(done.stdout, r"\nupdate [0-9a-f-]{36} COMPLETED in ")
 

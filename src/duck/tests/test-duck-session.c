@@ -489,6 +489,26 @@ test_memory (void)
   g_assert_cmpint (g_rmdir (dir), ==, 0); /* nothing is left behind */
 }
 
+/* Two threads with a buffer of JSON each were too much for 100 MB. */
+static void
+test_threads_follow_memory (void)
+{
+  static const struct {
+    gint64 bytes;
+    guint asked, most;
+  } cases[] = { { 1 << 20, 0, 1 }, { 100000000, 0, 1 }, { 128 << 20, 0, 2 }, { 128 << 20, 5, 5 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    DuckEngineOptions options = { .memory_limit_bytes = cases[i].bytes, .n_threads = cases[i].asked };
+    g_autoptr (DuckEngine) small = duck_engine_new (&options, &error);
+
+    g_assert_no_error (error);
+    g_assert_cmpuint (duck_engine_n_threads (small), ==,
+                      cases[i].asked > 0 ? cases[i].asked : MIN (cases[i].most, g_get_num_processors ()));
+  }
+}
+
 static void
 test_bad_options (void)
 {
@@ -653,6 +673,7 @@ main (int argc, char **argv)
   engine = duck_engine_new (NULL, NULL);
   g_assert_nonnull (engine);
   g_test_add_func ("/duck/session/values-of-every-type", test_values);
+  g_test_add_func ("/duck/engine/threads-follow-memory", test_threads_follow_memory);
   g_test_add_func ("/duck/session/statements-run-in-order", test_statements);
   g_test_add_func ("/duck/session/a-million-rows-stream", test_streaming);
   g_test_add_func ("/duck/session/next-statement-ends-stream", test_next_statement_ends_stream);
